@@ -395,6 +395,7 @@ export {
   type Contract,
   type InputOf,
   type OutputOf,
+  type ParsingActivity,
   type Workflow,
   workflow,
   type WorkflowOptions,

@@ -71,9 +71,10 @@ describeOnStoresAtOnce('schedules behind encryption', (kind) => {
 
     await space.open(note, { codec: withKeys(FIRST) })
 
-    await eventually(async () => {
-      const { started, lastError } = (await client.schedules.get('ours'))!
-      return started >= 3 && lastError === undefined
+    const ours = await eventually(async () => {
+      const info = (await client.schedules.get('ours'))!
+      return info.started >= 3 && info
     })
+    expect(ours.lastError).toBeUndefined()
   })
 })

@@ -61,6 +61,10 @@ function sorted(numbers: readonly number[]): number[] {
 
 const byCustomer = ({ customer }: Order): string => customer
 
+function withRate(count: number, per: Duration) {
+  return workflow('rated', { limit: { rate: { count, per } } }, async (n: number) => n)
+}
+
 describeOnStores('limits of workflows', (kind: StoreKind) => {
   test('so many instances run at a time, and the end of one admits the next', async () => {
     await using space = await openSpace(kind)
@@ -372,15 +376,13 @@ describeOnStores('limits of workflows', (kind: StoreKind) => {
 
   test('a rate that was raised admits at once what waited for the old one', async () => {
     await using space = await openSpace(kind)
-    const rated = (count: number, per: Duration) =>
-      workflow('rated', { limit: { rate: { count, per } } }, async (n: number) => n)
-    const daily = rated(1, '1d')
+    const daily = withRate(1, '1d')
     const before = await space.open(daily)
     await before.run(daily, 0)
     const waiting = await before.start(daily, 1)
     await before.close()
 
-    await space.open(rated(100, '1s'))
+    await space.open(withRate(100, '1s'))
 
     expect(await space.connect().get(daily, waiting.id).result({ timeout: '15s' })).toBe(1)
   })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { activity, channel, workflow } from '../../src/index.ts'
 import { transaction } from '../../src/sqlite/index.ts'
 import { crashEverywhere, openTest, stub, type TestRuntime } from '../../src/testing/index.ts'
+import { crashPoints } from '../../src/testing/kit/crash-points.ts'
 
 const charge = activity<number, string>('charge')
 const ship = activity<string, string>('ship')
@@ -64,6 +65,21 @@ describe('crash', () => {
 
     expect(await result).toBe(3)
   })
+
+  test('shows code that reads the time between two dates another one', async () => {
+    const reminds = workflow('reminds', async (_, ctx) => {
+      const began = new Date()
+      await ctx.sleep('2d')
+      return new Date().getTime() - began.getTime() === 2 * 86_400_000
+    })
+    await using t = await openTest({ register: reminds })
+
+    expect(await t.run(reminds)).toBe(true)
+    const crashed = await t.start(reminds)
+    await t.advance('1d')
+    await t.crash()
+    expect(await crashed.result()).toBe(false)
+  })
 })
 
 test.each(['crash', 'advance', 'settle', 'idle'] as const)(
@@ -122,7 +138,7 @@ describe('crashEverywhere', () => {
     })
 
     await expect(run).rejects.toThrow(
-      /^crashEverywhere: with a crash before write \d of \d \(the result of activity "charge" at .*crash\.test\.ts:11:\d+\).*\): expected/s,
+      /^crashEverywhere: with a crash before write \d of \d \(the result of activity "charge" at .*crash\.test\.ts:12:\d+\).*\): expected/s,
     )
   })
 
@@ -247,6 +263,19 @@ describe('crashEverywhere', () => {
 
     expect(report.runs).toBe(3)
   })
+
+  test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 19, 20, 25])(
+    'spreads %i runs over the writes, before and after them alike',
+    (max) => {
+      const points = crashPoints(10, max)
+
+      expect(points).toHaveLength(Math.min(20, max))
+      expect(new Set(points.map(({ write, when }) => `${when} ${write}`)).size).toBe(points.length)
+      expect(new Set(points.map(({ write }) => write)).size).toBe(Math.min(10, max))
+      const before = points.filter(({ when }) => when === 'before').length
+      expect(Math.abs(before - (points.length - before))).toBeLessThanOrEqual(1)
+    },
+  )
 
   test('a scenario may be made asynchronously, and one that is missing is named', async () => {
     const stubs = [bank().idempotent, stub(ship, () => 'x')]

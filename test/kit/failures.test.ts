@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
   activity,
@@ -9,18 +10,26 @@ import {
   workflow,
 } from '../../src/index.ts'
 import { openTest, stub } from '../../src/testing/index.ts'
+import {
+  breaks as breaksInEngine,
+  charge,
+  forgets as forgetsInEngine,
+} from './engine/runtime/pay.ts'
 
-/** The number of the first line of this file that ends like this. */
-const lineOf = (end: string): number =>
-  readFileSync(import.meta.filename, 'utf8')
+/** The number of the first line of a file, or this one, that ends like this. */
+const lineOf = (end: string, file = import.meta.filename): number =>
+  readFileSync(file, 'utf8')
     .split('\n')
     .findIndex((line) => line.endsWith(end)) + 1
+
+/** A line of this file, as a stack shows it. */
+const at = (comment: string): string => `failures.test.ts:${lineOf(comment)}:`
 
 const noop = activity('noop', async (n: number) => n)
 
 const broken = workflow('broken', async (_, ctx) => {
   await ctx.sleep('1d')
-  throw new Error('out of paper')
+  throw new Error('out of paper') // no paper
 })
 
 const awaitsIo = workflow('awaits io', async (_, ctx) => {
@@ -30,7 +39,7 @@ const awaitsIo = workflow('awaits io', async (_, ctx) => {
 })
 
 const forgets = workflow('forgets', async (_, ctx) => {
-  void ctx.run(noop, 1)
+  void ctx.run(noop, 1) // the forgotten call
   return 'done'
 })
 
@@ -61,7 +70,9 @@ describe('a test fails', () => {
     await t.advance('2d')
 
     await expect(t.close()).rejects.toThrow(
-      /workflow failed \(instance "b1" of workflow "broken"\): out of paper\n\s+at .*failures\.test\.ts:23/,
+      new RegExp(
+        String.raw`workflow failed \(instance "b1" of workflow "broken"\): out of paper\n\s+at .*${at('// no paper')}`,
+      ),
     )
   })
 
@@ -139,7 +150,7 @@ describe('a test fails', () => {
     await using t = await openTest({ register: forgets })
 
     await expect(t.run(forgets)).rejects.toThrow(
-      /ended without awaiting activity "noop".*failures\.test\.ts:33/,
+      new RegExp(`ended without awaiting activity "noop".*${at('// the forgotten call')}`),
     )
   })
 
@@ -249,6 +260,17 @@ describe('an await that the test itself forgets', () => {
   })
 })
 
+test('lines of an application are named, also where its folders are called as those of the package', async () => {
+  const file = join(import.meta.dirname, 'engine/runtime/pay.ts')
+  const place = (comment: string): string => `${file}:${lineOf(comment, file)}:`
+  const t = await openTest({ register: [forgetsInEngine, breaksInEngine, charge] })
+
+  await expect(t.run(forgetsInEngine, 1)).rejects.toThrow(place('// forgotten'))
+  await t.start(breaksInEngine)
+  await expect(t.settle()).rejects.toThrow(place('// thrown'))
+  await t.close()
+})
+
 /** The report of a workflow that is replayed before each turn. */
 const messageOf = async (wrong: Workflow<void, unknown>): Promise<string> => {
   await using t = await openTest({ register: [wrong, noop], replay: 'always' })
@@ -257,8 +279,6 @@ const messageOf = async (wrong: Workflow<void, unknown>): Promise<string> => {
     (error: Error) => error.message,
   )
 }
-/** A line of this file, as a stack shows it. */
-const at = (comment: string): string => `failures.test.ts:${lineOf(comment)}:`
 
 describe('replay: always', () => {
   const leaks = workflow('leaks', async (_, ctx) => {
@@ -273,11 +293,19 @@ describe('replay: always', () => {
     return new Date().toISOString().slice(0, 10)
   })
 
+  const reminds = workflow('reminds', async (_, ctx) => {
+    const began = new Date()
+    await ctx.sleep('2d')
+    if (new Date().getTime() - began.getTime() > 86_400_000) await ctx.run(noop, 1)
+  })
+
   test('is what finds it: without, these mistakes pass', async () => {
-    await using t = await openTest({ register: [leaks, dated] })
+    await using t = await openTest({ register: [leaks, dated, reminds, noop] })
 
     expect(await t.run(leaks)).toBe('r-1')
-    expect(await t.run(dated)).toMatch(/^\d{4}-/)
+    expect(await t.run(dated)).toBe('2030-01-02')
+    await t.run(reminds)
+    expect(t.callsOf(noop)).toHaveLength(1)
   })
 
   test('suspends code whose calls differ', async () => {
@@ -309,6 +337,12 @@ describe('replay: always', () => {
     await using t = await openTest({ register: dated, replay: 'always' })
 
     await expect(t.run(dated)).rejects.toThrow('did not do the same when its history was replayed')
+  })
+
+  test('suspends code that reads the time between two dates', async () => {
+    await using t = await openTest({ register: reminds, replay: 'always' })
+
+    await expect(t.run(reminds)).rejects.toThrow('the code now returns')
   })
 
   test('names the last call, and its line, of code that no longer asks for another', async () => {

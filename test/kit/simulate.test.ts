@@ -117,6 +117,11 @@ describe('simulate', () => {
 
     // @ts-expect-error unknown option
     await expect(simulate({ ...right, run: 5 })).rejects.toThrow(/unknown option "run".*"runs"/)
+    // @ts-expect-error unknown option
+    await expect(simulate({ ...right, frobnicate: 1 })).rejects.toThrow(
+      'the known options are register, stubs, start, seed, replay, codec, limits, log, runs, runtimes, faults, ' +
+        'scenario, check',
+    )
     // @ts-expect-error time is always automatic
     await expect(simulate({ ...right, time: 'manual' })).rejects.toThrow(/unknown option "time"/)
     // @ts-expect-error unknown fault

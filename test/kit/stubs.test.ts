@@ -1,8 +1,17 @@
 import { describe, expect, expectTypeOf, test, vi } from 'vitest'
-import { activity, workflow } from '../../src/index.ts'
+import {
+  type Activity,
+  activity,
+  type InputOf,
+  type OutputOf,
+  type ParsingActivity,
+  type Schema,
+  workflow,
+} from '../../src/index.ts'
 import { transaction as postgresTransaction } from '../../src/postgres/index.ts'
 import { transaction } from '../../src/sqlite/index.ts'
-import { openTest, stub, stubStep } from '../../src/testing/index.ts'
+import { openTest, runActivity, stub, stubStep } from '../../src/testing/index.ts'
+import { copyValue } from '../../src/testing/kit/copy-value.ts'
 
 interface Order {
   readonly id: string
@@ -131,6 +140,61 @@ test('calls say what ran with what, stubbed or not', async () => {
   expectTypeOf(call!.output).toEqualTypeOf<string | undefined>()
 })
 
+test('calls keep the input and the output as they were, whatever code does to them later', async () => {
+  const bought = { items: ['pen'], at: new Date(0) }
+  const receipt = { cents: [5] }
+  const charge = activity<typeof bought, typeof receipt>('charge')
+  const pay = workflow('pay', async (input: typeof bought, ctx) => ctx.run(charge, input))
+  const changes = stub(charge, (input) => {
+    input.items.push('ink')
+    input.at.setTime(5)
+    return receipt
+  })
+  await using t = await openTest({ register: pay, stubs: [changes] })
+
+  await t.run(pay, bought)
+  receipt.cents.push(6)
+
+  expect(t.calls[0]!.input).toEqual(bought)
+  expect(t.callsOf(charge)[0]).toMatchObject({ input: bought, output: { cents: [5] } })
+})
+
+test('the copy that calls keep has the shape of the original', () => {
+  class Point {
+    x = 1
+  }
+  const own = { point: new Point(), map: new Map([['k', { n: 1 }]]), set: new Set([[1]]) }
+  const value = { ...own, bytes: new Uint8Array([1, 2]), at: new Date(7), nothing: null, self: {} }
+  value.self = value
+
+  const copied = copyValue(value) as typeof value
+
+  expect(copied).toEqual(value)
+  expect(copied.self).toBe(copied)
+  expect(copied.point).toBe(value.point)
+  expect(copied.map.get('k')).not.toBe(value.map.get('k'))
+  expect(copied.bytes).not.toBe(value.bytes)
+})
+
+test('calls are found by the name of an activity as well, and by nothing else', async () => {
+  const charge = activity('charge', async ({ total }: Order) => total)
+  const pay = workflow('pay', async (input: Order, ctx) => ctx.run(charge, input))
+  await using t = await openTest({ register: pay })
+
+  await t.run(pay, order)
+
+  const [call] = t.callsOf<Order, number>('charge')
+  expect(call).toMatchObject({ input: order, output: 5 })
+  expectTypeOf(call!.input).toEqualTypeOf<Order>()
+  expectTypeOf(t.callsOf('charge')[0]!.input).toEqualTypeOf<unknown>()
+  // @ts-expect-error not an activity
+  expect(() => t.callsOf(pay)).toThrow(
+    'callsOf: needs an activity or the name of one, got workflow "pay"',
+  )
+  // @ts-expect-error not an activity
+  expect(() => t.callsOf(undefined)).toThrow('got undefined')
+})
+
 test('a stub that nothing calls fails the test, with what was called instead', async () => {
   const charge = activity<Order, number>('charge', async () => 1)
   const other = activity<Order, number>('chrage', async () => 1)
@@ -189,6 +253,58 @@ test('a stub is checked against the types of its activity', () => {
   stub(charge, () => 1)
   // @ts-expect-error not an activity
   expect(() => stub(1, () => 1)).toThrow('stub: needs an activity or the name of one, got 1')
+})
+
+/** A function of a user that defines activities of any type. */
+const defined = <In, Out, Parsed>(
+  input: Schema<In, Parsed>,
+  run: (parsed: Parsed) => Promise<Out>,
+): Activity<In, Out> => activity('made', { input }, run)
+
+describe('an activity whose schema changes the type of its input', () => {
+  const toDate: Schema<string, Date> = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) => ({ value: new Date(value as string) }),
+    },
+  }
+  const remind = activity('remind', { input: toDate }, async (when) => when.getTime())
+  const plan = workflow('plan', async (when: string, ctx) => ctx.run(remind, when))
+
+  test('shows a stub and calls what the schema made', async () => {
+    const stubbed = stub(remind, (when) => {
+      expectTypeOf(when).toEqualTypeOf<Date>()
+      return when.getTime() + 1
+    })
+    await using t = await openTest({ register: plan, stubs: [stubbed] })
+
+    expect(await t.run(plan, '1970-01-01T00:00:05Z')).toBe(5_001)
+    const [call] = t.callsOf(remind)
+    expectTypeOf(call!.input).toEqualTypeOf<Date>()
+    expectTypeOf(call!.output).toEqualTypeOf<number | undefined>()
+    expect(call!.input).toEqual(new Date(5_000))
+  })
+
+  test('is called with what the schema takes, and without a schema it has a plain type', async () => {
+    const given: Activity<string, number> = remind
+
+    expectTypeOf<InputOf<typeof remind>>().toEqualTypeOf<string>()
+    expectTypeOf<OutputOf<typeof remind>>().toEqualTypeOf<number>()
+    expectTypeOf(remind).toEqualTypeOf<ParsingActivity<string, number, Date>>()
+    expectTypeOf(activity('a', { timeout: '1h' }, (n: number) => `${n}`)).toEqualTypeOf<
+      Activity<number, string>
+    >()
+    expectTypeOf(
+      activity('b', { limit: { concurrency: 1, key: (n) => `${n}` } }, (n: number) => n),
+    ).toEqualTypeOf<Activity<number, number>>()
+    expectTypeOf(defined(toDate, async (when) => when.getTime())).toEqualTypeOf(given)
+    expect((await runActivity(given, '1970-01-01T00:00:05Z')).output).toBe(5_000)
+    // @ts-expect-error it is called with text
+    void (() => runActivity(remind, new Date()))
+    // @ts-expect-error its code gets a date
+    stub(remind, (when: string) => when.length)
+  })
 })
 
 test('an activity in place of a stub is refused, by its type as well', async () => {

@@ -57,6 +57,16 @@ describe('real time', () => {
   })
 })
 
+test('a date has the constructor that code sees, while a test runtime is open and afterwards', async () => {
+  const nap = workflow('nap', async (_, ctx) => ctx.sleep('2d'))
+  {
+    await using t = await openTest({ register: nap })
+    await t.run(nap)
+    expect(new Date().constructor).toBe(Date)
+  }
+  expect(new Date().constructor).toBe(Date)
+})
+
 test('fake timers that outlast a test runtime leave nothing behind for the next one', async () => {
   const nap = workflow('nap', async (_, ctx) => ctx.sleep('2d'))
   const before = [globalThis.Date, globalThis.setTimeout]
@@ -286,6 +296,39 @@ describe('a call of the test that takes long in real time says why,', () => {
     expect(
       await saidBy({ register: often }, (t) => t.run(often, undefined, { timeout: '10d' })),
     ).toMatch(/in which the time of the test moved by .*; bound the wait/)
+    expect(
+      await saidBy({ register: often, time: 'manual' }, async (t) => {
+        await t.start(often)
+        await t.advance('3650d')
+      }),
+    ).toMatch(/in which the time of the test moved by .*; .*advance by less/)
+  })
+})
+
+describe('a call that is pending at close', () => {
+  const busy = workflow('busy', async (_: void, ctx) => ctx.run(slow, 'x'))
+  const hangs = stub(slow, () => new Promise<string>(() => {}))
+
+  test.each<[string, (t: TestClient) => Promise<void>]>([
+    ['advance', (t) => t.advance('400d')],
+    ['settle', (t) => t.settle()],
+    ['idle', (t) => t.idle()],
+  ])('is rejected, and says nothing afterwards: %s', async (_, act) => {
+    const warn = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    try {
+      const options = { register: busy, stubs: [hangs] }
+      const t = await openObserved('openTest', options, { patienceMs: 300 })
+      await t.start(busy)
+      const pending = act(t).catch((error: Error) => error.message)
+
+      await t.close()
+
+      expect(await pending).toContain('the test runtime was closed')
+      await realMs(400)
+      expect(warn).not.toHaveBeenCalled()
+    } finally {
+      warn.mockRestore()
+    }
   })
 })
 

@@ -57,13 +57,14 @@ describe('checkReplay', () => {
     ['an export', (instance: Instance) => instance.export()],
     ['an export that was JSON', async (instance: Instance) => throughJson(await instance.export())],
     ['the events of history()', eventsOf],
+    ['history() itself', async (instance: Instance) => instance.history()],
   ])('it replays %s, running and ended', async (_, historyOf) => {
     await using given = await instances(50, 500)
 
     for (const instance of given.all) {
-      const history = await historyOf(instance)
-      expect(await checkReplay(pay, history)).toEqual({ ok: true, report: 'the history replays' })
-      const { ok, report } = await checkReplay(changed, history)
+      const same = await checkReplay(pay, await historyOf(instance))
+      expect(same).toEqual({ ok: true, report: 'the history replays' })
+      const { ok, report } = await checkReplay(changed, await historyOf(instance))
       expect(ok).toBe(false)
       expect(report).toContain('command 1 was activity "charge" with input')
       expect(report).toMatch(/but the code now asks for a timer at .*exports\.test\.ts:\d+:\d+/)
@@ -93,7 +94,14 @@ describe('checkReplay', () => {
     await expect(checkReplay(other, exported)).rejects.toThrow(
       'checkReplay: the history is of workflow "pay", but the code is that of "other"',
     )
-    await expect(checkReplay(pay, [])).rejects.toThrow('checkReplay: events must be a list')
+    await expect(checkReplay(pay, [])).rejects.toThrow('checkReplay: the history is empty')
+    // @ts-expect-error a promise
+    await expect(checkReplay(pay, given.all[0]!.export())).rejects.toThrow(
+      'checkReplay: the history is a promise; await it',
+    )
+    await expect(checkReplay(pay, undefined as never)).rejects.toThrow(
+      'checkReplay: needs an exported history, got undefined',
+    )
     await expect(checkReplay(pay, {} as ExportedHistory)).rejects.toThrow(
       'checkReplay: holdfast must be 1, got undefined',
     )
@@ -175,7 +183,13 @@ describe('checkAgainst exports', () => {
     await expect(checkAgainst(file.folder, { register: pay })).rejects.toThrow(
       /checkAgainst: cannot read .*a\.json: SyntaxError/,
     )
-    await expect(checkAgainst('exports', { register: pay })).rejects.toThrow(
+    await expect(checkAgainst('./exports', { register: pay })).rejects.toThrow(
+      'checkAgainst: there is no folder or file "./exports" with exported histories; the URL of a store',
+    )
+    await expect(checkAgainst(String.raw`C:\exports`, { register: pay })).rejects.toThrow(
+      'checkAgainst: there is no folder or file',
+    )
+    await expect(checkAgainst('mysql://localhost', { register: pay })).rejects.toThrow(
       'checkAgainst: the store must begin with "file:"',
     )
     await expect(checkAgainst(`file:${file.path}`, { register: pay })).rejects.toThrow(

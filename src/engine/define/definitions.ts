@@ -37,6 +37,14 @@ export interface Activity<In, Out> {
   readonly [types]?: (input: In) => Out
 }
 
+/** Carries the type that a schema makes, as `types` does the others. */
+export declare const parsed: unique symbol
+
+/** An activity with a schema: it is called with `In`, and its code gets `Parsed`. */
+export interface ParsingActivity<In, Out, Parsed> extends Activity<In, Out> {
+  readonly [parsed]?: () => Parsed
+}
+
 /** Any workflow, whatever its types. */
 export type AnyWorkflow = Workflow<never, unknown>
 /** Any activity, whatever its types. */
@@ -229,6 +237,11 @@ export function activity<In, Out>(
   name: string,
   run: (input: In, ctx: ActivityContext) => Out | Promise<Out>,
 ): Activity<In, Out>
+export function activity<Out, Parsed, In = Parsed>(
+  name: string,
+  options: ActivityDefinitionOptions<In, Parsed> & { input: Schema<In, Parsed> },
+  run: (input: Parsed, ctx: ActivityContext) => Out | Promise<Out>,
+): ParsingActivity<In, Out, Parsed>
 export function activity<Out, Parsed, In = Parsed>(
   name: string,
   options: ActivityDefinitionOptions<In, Parsed>,

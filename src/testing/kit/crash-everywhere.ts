@@ -1,7 +1,7 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { describe } from '../../base/describe.ts'
 import { number, resolveOptions } from '../../base/options.ts'
-import { type CrashPoint, Writes } from './crash-points.ts'
+import { type CrashPoint, crashPoints, Writes } from './crash-points.ts'
 import { openObserved, type TestOptions } from './open-test.ts'
 import type { TestClient, TestRuntime } from './test-runtime.ts'
 
@@ -64,7 +64,7 @@ export async function crashEverywhere<Result>(
   const undisturbed = await attempt(makeRun, undefined)
   if ('error' in undisturbed) throw failure('without a crash', undisturbed.error, undisturbed.wrote)
   const { writes } = undisturbed
-  const points = spread(allPoints(writes), maxRuns)
+  const points = crashPoints(writes, maxRuns)
   const waiting = points.values()
   const errors: unknown[] = []
   const runAt = async (point: CrashPoint): Promise<void> => {
@@ -135,19 +135,6 @@ async function attempt<Result>(
     await t?.close().catch(() => {})
     return { ...seen(), error }
   }
-}
-
-function allPoints(writes: number): CrashPoint[] {
-  return Array.from({ length: writes }, (_, i) => i + 1).flatMap((write) => [
-    { write, when: 'before' as const },
-    { write, when: 'after' as const },
-  ])
-}
-
-/** At most so many of them, evenly. */
-function spread<T>(all: readonly T[], max: number): readonly T[] {
-  if (all.length <= max) return all
-  return Array.from({ length: max }, (_, i) => all[Math.floor((i * all.length) / max)]!)
 }
 
 const MAX_SHOWN = 30

@@ -12,6 +12,30 @@ export interface CrashPoint {
   readonly when: 'before' | 'after'
 }
 
+/**
+ * The points before and after each of so many writes, in order; if these are more than `max`, so many of
+ * them, spread over all writes, and as many before a write as after one.
+ */
+export function crashPoints(writes: number, max: number): readonly CrashPoint[] {
+  const all = Array.from({ length: writes }, (_, i) => i + 1)
+  const [tried, twice] = max < writes ? [spread(all, max), []] : [all, spread(all, max - writes)]
+  const both = new Set(twice)
+  let isBefore = false
+  return tried.flatMap((write): readonly CrashPoint[] => {
+    const [before, after] = [{ write, when: 'before' } as const, { write, when: 'after' } as const]
+    if (both.has(write)) return [before, after]
+    // In turn: every so many of a list of all points may be only those before a write.
+    isBefore = !isBefore
+    return [isBefore ? before : after]
+  })
+}
+
+/** At most so many of them, evenly. */
+function spread<T>(all: readonly T[], max: number): readonly T[] {
+  if (all.length <= max) return all
+  return Array.from({ length: max }, (_, i) => all[Math.floor((i * all.length) / max)]!)
+}
+
 /** The writes of all processes of a test, in order. */
 export class Writes implements CallObserver {
   /** What each write was about, also of one that a crash prevented. */

@@ -23,7 +23,7 @@ import { TestLog } from './test-log.ts'
 import { type ObserveProcess, TestProcess, type TestWorld } from './test-process.ts'
 import { TestProcesses } from './test-processes.ts'
 import { storeFor } from './test-store.ts'
-import { shiftDatesOnReplay } from './shifted-date.ts'
+import { setWorkflowDates } from './shifted-date.ts'
 
 /** Options of a test runtime. */
 export interface TestOptions {
@@ -131,7 +131,7 @@ export async function openObserved(
     replaysTurns: given.replay === 'always',
     onTurn,
   }
-  const restoreDate = shiftDatesOnReplay()
+  const restoreDate = setWorkflowDates()
   attach?.(clock, processes)
   await processes.open(runtimes)
   const view = clock.view()

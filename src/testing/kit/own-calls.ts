@@ -43,7 +43,7 @@ export class OwnCalls {
     const lines = forgotten.map(([promise, { what, stack }]) => {
       // The report says it: its rejection, such as by the end of the test, need not be reported again.
       promise.catch(() => {})
-      return `the test did not await ${what} ${lineOf(stack)}`.trimEnd()
+      return `the test did not await ${what} ${sourceLine(stack)}`.trimEnd()
     })
     return lines.length === 0 ? [] : [...lines, HINT]
   }
@@ -51,9 +51,3 @@ export class OwnCalls {
 
 const HINT =
   '(`return` alone does not await in a block with `await using`, nor in one with `finally`: write `return await`)'
-
-/** The line of the test. */
-function lineOf(stack: string): string {
-  const outside = stack.split('\n').filter((line) => !/[\\/]testing[\\/]kit[\\/]/.test(line))
-  return sourceLine(outside.join('\n'))
-}

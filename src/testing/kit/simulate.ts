@@ -77,8 +77,8 @@ interface Simulation extends Pick<SimulateOptions, 'scenario' | 'check'> {
   readonly faults: readonly FaultKind[]
 }
 
-const COUNTS = ['runs', 'seed', 'runtimes', 'faults', 'scenario', 'check']
-const KNOWN = [...Object.keys(TEST_OPTIONS).filter((name) => name !== 'time'), ...COUNTS]
+const OWN = ['runs', 'runtimes', 'faults', 'scenario', 'check']
+const KNOWN = [...Object.keys(TEST_OPTIONS).filter((name) => name !== 'time'), ...OWN]
 
 function resolve(given: SimulateOptions): Simulation {
   if (typeof given?.scenario !== 'function') {

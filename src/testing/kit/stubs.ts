@@ -4,8 +4,13 @@ import { describe } from '../../base/describe.ts'
 import { flag, resolveOptions } from '../../base/options.ts'
 import { type Duration, durationMs } from '../../base/time/duration.ts'
 import type { ActivityContext } from '../../engine/define/activity-context.ts'
-import type { Activity, ActivityDefinition } from '../../engine/define/definitions.ts'
+import type {
+  Activity,
+  ActivityDefinition,
+  ParsingActivity,
+} from '../../engine/define/definitions.ts'
 import type { Registry } from '../../engine/define/registry.ts'
+import { copyValue } from './copy-value.ts'
 
 /** Code that runs instead of an activity or a step. */
 export interface Stub {
@@ -81,9 +86,9 @@ interface Recorded {
  * stub(charge, (order) => ({ id: 'receipt-1', amount: order.total }))
  * stub('charge', (order: Order) => ({ id: 'receipt-1', amount: order.total }))
  */
-export function stub<I, O>(
-  activity: Activity<I, O>,
-  run: StubCode<I, O>,
+export function stub<I, O, P = I>(
+  activity: ParsingActivity<I, O, P>,
+  run: StubCode<NoInfer<P>, O>,
   options?: StubOptions,
 ): Stub
 export function stub<I = unknown, O = unknown>(
@@ -96,14 +101,20 @@ export function stub(
   run: StubCode<never, unknown>,
   options?: StubOptions,
 ): Stub {
-  const name = typeof activity === 'string' ? activity : nameOf(activity)
+  const name = nameOf(activity, 'stub', '; use stubStep for a step of a workflow')
   return define('stub', 'activity', name, run as StubCode<unknown, unknown>, options)
 }
 
-function nameOf(activity: Activity<never, unknown>): string {
+/** The name of an activity, which may be given by it. */
+export function nameOf(
+  activity: Activity<never, unknown> | string,
+  owner: string,
+  hint = '',
+): string {
+  if (typeof activity === 'string') return activity
   if ((activity as { kind?: unknown } | undefined)?.kind === 'activity') return activity.name
   throw new TypeError(
-    `stub: needs an activity or the name of one, got ${describe(activity)}; use stubStep for a step of a workflow`,
+    `${owner}: needs an activity or the name of one, got ${describeOther(activity)}${hint}`,
   )
 }
 
@@ -119,10 +130,10 @@ export function stubStep(
   return define('stubStep', 'step', name, (_, ctx, test) => run(ctx, test), options)
 }
 
-/** What was given instead of a stub: most likely the activity itself. */
+/** What was given instead: most likely another definition. */
 function describeOther(given: unknown): string {
   const { kind, name } = (given ?? {}) as { readonly kind?: unknown; readonly name?: unknown }
-  return kind === 'activity' ? `activity "${String(name)}"` : describe(given)
+  return kind === 'activity' || kind === 'workflow' ? `${kind} "${String(name)}"` : describe(given)
 }
 
 function define(
@@ -310,7 +321,7 @@ export class Calls {
     const { instanceId } = info
     const call: MutableCall = {
       activity,
-      input,
+      input: copyValue(input),
       attempt,
       instanceId,
       idempotencyKey,
@@ -322,7 +333,8 @@ export class Calls {
     this.#running.set(recorded, ctx.signal)
     const end = (output: unknown): unknown => {
       this.#running.delete(recorded)
-      return (call.output = output)
+      call.output = copyValue(output)
+      return output
     }
     const fail = (error: unknown): never => {
       this.#running.delete(recorded)

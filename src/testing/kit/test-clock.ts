@@ -25,6 +25,9 @@ const MAX_LOOKS = 5
 export const MAX_YEARS = 100
 const MAX_MS = MAX_YEARS * 365.25 * 86_400_000
 
+const CLOSED =
+  'the test runtime was closed during this call; await advance(), settle() and idle() before close()'
+
 /** What the clock calls. */
 export interface ClockHost {
   /** Nothing runs: looks for work that no notification has announced. */
@@ -195,10 +198,11 @@ export class TestClock {
     this.#hasPolled = false
   }
 
-  /** Stops for good. */
+  /** Stops for good, and rejects pending calls of `advance` and `settled`. */
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#stuck)
+    for (const { fail } of this.#takeCallers()) fail(new Error(CLOSED))
   }
 
   after(ms: number, fire: () => void, kind?: TimerKind): Timer {
@@ -331,13 +335,16 @@ export class TestClock {
       `${MAX_PER_INSTANT} timers were set at ${new Date(this.dateMs()).toISOString()} for that instant, ` +
         'and time does not advance; something loops without waiting',
     )
-    const callers: readonly Waiter[] = [
-      ...this.#settling.splice(0),
-      ...(this.#advance === undefined ? [] : [this.#advance]),
-    ]
-    this.#advance = undefined
-    for (const { fail } of callers) fail(error)
+    for (const { fail } of this.#takeCallers()) fail(error)
     for (const wait of this.#waits) wait.fail(error)
+  }
+
+  /** The callers of `settled` and `advance`, which are forgotten. */
+  #takeCallers(): readonly Waiter[] {
+    const callers: Waiter[] = this.#settling.splice(0)
+    if (this.#advance !== undefined) callers.push(this.#advance)
+    this.#advance = undefined
+    return callers
   }
 }
 

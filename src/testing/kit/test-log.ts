@@ -1,4 +1,5 @@
 import { type Logger, silentLog } from '../../base/log.ts'
+import { linesOutside } from '../../engine/replay/source-line.ts'
 
 /** A line of the log. */
 export interface LogLine {
@@ -109,12 +110,8 @@ export class TestLog implements Logger {
 
 /** An error with the lines of its stack that are code of the user. */
 function reportOf(error: Error): string {
-  const own = (error.stack ?? '')
-    .split('\n')
-    .filter(
-      (line) =>
-        /^\s+at .*:\d+:\d+\)?$/.test(line) &&
-        !/node:|[\\/]node_modules[\\/]|[\\/]engine[\\/]/.test(line),
-    )
+  const own = linesOutside(error.stack ?? '').filter(
+    (line) => /:\d+:\d+\)?$/.test(line) && !/[\\/]node_modules[\\/]/.test(line),
+  )
   return [error.message, ...own.slice(0, 5)].join('\n')
 }

@@ -1,13 +1,13 @@
 import type { ClockWait } from '../../base/time/clock.ts'
 import { type Duration, durationMs } from '../../base/time/duration.ts'
 import { EngineClient } from '../../engine/client/engine-client.ts'
-import type { Activity, Args, Workflow } from '../../engine/define/definitions.ts'
+import type { Activity, Args, ParsingActivity, Workflow } from '../../engine/define/definitions.ts'
 import type { Instance, InstanceInfo, StartOptions, Wait } from '../../engine/define/instance.ts'
 import type { Runtime, RuntimeHealth } from '../../engine/define/runtime.ts'
 import type { ClientSetup } from '../../engine/core/local-runtime.ts'
 import type { SqliteDatabase } from '../../sqlite/connect/driver.ts'
 import { OwnCalls } from './own-calls.ts'
-import type { Call, CallOf, Calls } from './stubs.ts'
+import { type Call, type CallOf, type Calls, nameOf } from './stubs.ts'
 import type { LogLine, Problem, TestLog } from './test-log.ts'
 import { isRunningCode, MAX_YEARS, type TestClock } from './test-clock.ts'
 import type { TestProcesses } from './test-processes.ts'
@@ -33,8 +33,9 @@ export interface TestRuntime extends Runtime {
   now(): Date
   /** Every attempt at an activity or a step, in the order they began. */
   readonly calls: readonly Call[]
-  /** The attempts at one activity, with its types. */
-  callsOf<I, O>(activity: Activity<I, O>): readonly CallOf<I, O>[]
+  /** The attempts at one activity, with its types. Given its name, the types are those that you write. */
+  callsOf<I, O, P = I>(activity: ParsingActivity<I, O, P>): readonly CallOf<P, O>[]
+  callsOf<I = unknown, O = unknown>(name: string): readonly CallOf<I, O>[]
   /** What was logged. */
   readonly logs: readonly LogLine[]
   /** The database in memory: for tables of your own, and for `in(tx)` after `begin`. */
@@ -93,8 +94,8 @@ export class TestClient extends EngineClient implements TestRuntime {
     return this.#parts.calls.all
   }
 
-  callsOf<I, O>(activity: Activity<I, O>): readonly CallOf<I, O>[] {
-    return this.#parts.calls.of(activity.name) as readonly CallOf<I, O>[]
+  callsOf(activity: Activity<never, unknown> | string): readonly CallOf<never, never>[] {
+    return this.#parts.calls.of(nameOf(activity, 'callsOf')) as readonly CallOf<never, never>[]
   }
 
   get logs(): readonly LogLine[] {
@@ -185,23 +186,24 @@ export class TestClient extends EngineClient implements TestRuntime {
 
   async #advance(by: Duration): Promise<void> {
     this.#checkMayWait('advance')
-    await this.#noted('advance()', this.#parts.clock.advance(durationMs(by, 'advance: by')))
+    const advanced = this.#parts.clock.advance(durationMs(by, 'advance: by'))
+    await this.#noted('advance()', advanced, TOO_FAR)
   }
 
   async #settle(): Promise<void> {
     this.#checkMayWait('settle')
-    await this.#noted('settle()', this.#parts.clock.settled())
+    await this.#noted('settle()', this.#parts.clock.settled(), TOO_BUSY)
     await this.#throwProblems()
   }
 
   async idle(): Promise<void> {
     this.#checkMayWait('idle')
-    await this.#noted('idle()', this.#parts.clock.settled())
+    await this.#noted('idle()', this.#parts.clock.settled(), TOO_BUSY)
   }
 
   /** The same promise, which says why if it takes long. */
-  async #noted(what: string, promise: Promise<void>): Promise<void> {
-    const isOver = this.#watch(what)
+  async #noted(what: string, promise: Promise<void>, advice: string): Promise<void> {
+    const isOver = this.#watch(what, advice)
     await promise.finally(isOver)
   }
 
@@ -241,7 +243,7 @@ export class TestClient extends EngineClient implements TestRuntime {
     const { id } = wait
     const suspension = id === undefined ? undefined : log.suspensionOf(id)
     if (suspension !== undefined) queueMicrotask(() => this.problem(suspension))
-    const isOver = this.#watch(wait.what, id)
+    const isOver = this.#watch(wait.what, BOUND, id)
     return () => {
       isOver()
       this.#waits.delete(wait)
@@ -258,7 +260,7 @@ export class TestClient extends EngineClient implements TestRuntime {
   }
 
   /** Says once why a call takes long, before the runner of the test gives up. Call the result at its end. */
-  #watch(what: string, id?: string): () => void {
+  #watch(what: string, advice: string, id?: string): () => void {
     const { clock, calls, patienceMs = PATIENCE_MS } = this.#parts
     const beganMs = clock.now()
     const say = async (): Promise<void> => {
@@ -271,10 +273,10 @@ export class TestClient extends EngineClient implements TestRuntime {
         this.#warn(
           `${takes}: ${running} is still running, and the time of the test stands meanwhile`,
         )
-      } else if (clock.isAuto) {
+      } else if (clock.isAuto || advice !== BOUND) {
         const why = id === undefined ? '' : await this.#explain(id)
         this.#warn(
-          `${takes}, in which the time of the test moved by ${inDays(movedMs)}${why}; ${BOUND}`,
+          `${takes}, in which the time of the test moved by ${inDays(movedMs)}${why}; ${advice}`,
         )
       }
     }
@@ -383,6 +385,9 @@ export class TestClient extends EngineClient implements TestRuntime {
 }
 
 const BOUND = 'bound the wait with result({ timeout }), or move time with advance()'
+const TOO_FAR =
+  'much falls due on the way: advance by less, or let loops and schedules do it less often'
+const TOO_BUSY = 'something goes on without waiting: look for a loop without a sleep'
 
 function inDays(ms: number): string {
   const days = ms / DAY_MS

@@ -23,7 +23,7 @@ export interface CheckReplayOptions {
 
 /**
  * Replays one history with the code of a workflow: that of `instance.export()`, also after JSON, or the
- * events of `instance.history()`. Runs no activity.
+ * events of `instance.history()`, as a list or as it is. Runs no activity.
  *
  * `ok` if the code asks for what history has, as far as history goes. Otherwise `report` says what it
  * asks for instead, where in the code, and how to keep such instances. The version of the workflow need
@@ -31,7 +31,7 @@ export interface CheckReplayOptions {
  */
 export async function checkReplay(
   workflow: AnyWorkflow,
-  history: ExportedHistory | readonly HistoryEvent[],
+  history: ExportedHistory | readonly HistoryEvent[] | AsyncIterable<HistoryEvent>,
   options?: CheckReplayOptions,
 ): Promise<{ readonly ok: boolean; readonly report: string }> {
   const { id, codec } = resolveOptions('checkReplay', options, {
@@ -41,7 +41,7 @@ export async function checkReplay(
   const definition = checkWorkflow('checkReplay', workflow)
   const registry = registryOf(workflow, undefined, undefined, 'checkReplay')
   const values = valuesOf(codec.codec)
-  const exported = isList(history) ? exportOf(history, 'unknown') : history
+  const exported = await exportedOf(history)
   const recorded = toCandidate(exported, values, 'checkReplay')
   const { name } = recorded.workflow
   if (name !== definition.name) {
@@ -62,8 +62,25 @@ export async function checkReplay(
   }
 }
 
-function isList(
-  history: ExportedHistory | readonly HistoryEvent[],
-): history is readonly HistoryEvent[] {
-  return Array.isArray(history)
+async function exportedOf(history: Parameters<typeof checkReplay>[1]): Promise<ExportedHistory> {
+  if (history instanceof Promise) {
+    // What it rejects with would be reported beside this error, as unhandled.
+    history.catch(() => {})
+    throw new TypeError('checkReplay: the history is a promise; await it')
+  }
+  const events = await eventsIn(history)
+  if (events === undefined) return history as ExportedHistory
+  if (events.length === 0) throw new TypeError('checkReplay: the history is empty')
+  return exportOf(events, 'unknown')
+}
+
+/** The events of `history()`; of an export, nothing. */
+async function eventsIn(
+  history: Parameters<typeof checkReplay>[1],
+): Promise<readonly HistoryEvent[] | undefined> {
+  if (Array.isArray(history)) return history as readonly HistoryEvent[]
+  if (typeof history !== 'object' || !(Symbol.asyncIterator in history)) return undefined
+  const events: HistoryEvent[] = []
+  for await (const event of history) events.push(event)
+  return events
 }

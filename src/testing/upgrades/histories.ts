@@ -63,6 +63,13 @@ export function historiesOf(
     if (!/^(memory|file|postgres(ql)?):/.test(from) && existsSync(from)) {
       return new ExportedHistories(filesIn(from), values)
     }
+    // One letter is a drive of Windows.
+    if (!/^[a-z][a-z0-9+.-]+:/i.test(from)) {
+      throw new TypeError(
+        `checkAgainst: there is no folder or file ${describe(from)} with exported histories; the URL of a ` +
+          'store begins with "file:" or "postgres://"',
+      )
+    }
     return new StoredHistories(readerOf(storeAt(from)), chain)
   }
   const isExport = typeof from === 'object' && from !== null && 'events' in from
