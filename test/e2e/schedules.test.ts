@@ -1,55 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as passTime } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { silentLog } from '../../src/base/log.ts'
 import { connect } from '../../src/index.ts'
 import { eventually } from '../support/engine.ts'
-import { counted, type SchedulesOrder } from './programs/schedules.ts'
+import { Firers } from './firers.ts'
+import { counted } from './programs/schedules.ts'
 import { randomFrom } from './random.ts'
-import { openScene, type Scene } from './scene.ts'
+import { openScene } from './scene.ts'
 import { storeOf } from './store-place.ts'
 import { STORES } from './stores.ts'
 
 const TROUBLE_MS = 8_000
 const NAMES = ['a', 'b', 'c', 'd']
-
-/** Processes that fire schedules. */
-class Firers implements AsyncDisposable {
-  kills = 0
-  readonly #scene: Scene
-  readonly #running = new Set<ChildProcess>()
-
-  constructor(scene: Scene) {
-    this.#scene = scene
-  }
-
-  start(): ChildProcess {
-    const { store } = this.#scene
-    const order: SchedulesOrder = { store, leaseMs: 2_000 }
-    const child = spawn(
-      process.execPath,
-      [this.#scene.program('schedules'), JSON.stringify(order)],
-      {
-        stdio: 'ignore',
-      },
-    )
-    this.#running.add(child)
-    return child
-  }
-
-  async kill(child: ChildProcess): Promise<void> {
-    const ended = once(child, 'close')
-    child.kill('SIGKILL')
-    await ended
-    this.kills++
-    this.#running.delete(child)
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#running].map((child) => this.kill(child)))
-  }
-}
 
 describe.concurrent.each(STORES)('on %s', (name, kind) => {
   test('each due time is started once, though the processes that fire are killed with kill -9', async () => {

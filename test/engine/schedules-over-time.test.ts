@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
-import { type Runtime, type Schedule, workflow } from '../../src/index.ts'
-import { type Timing, timetable } from '../../src/engine/core/timetable.ts'
+import { type Runtime, workflow } from '../../src/index.ts'
+import { expectedIds, timingOf, TWENTY } from '../support/due-times.ts'
 import { connectTo, describeRace, engineOn } from '../support/race.ts'
 import type { OpenedStore } from '../support/store-under-test.ts'
 
@@ -62,29 +62,8 @@ async function startedIds(under: OpenedStore): Promise<string[]> {
   return rows.map(({ id }) => id).toSorted()
 }
 
-/** The ids for all due times after `from`, up to `to`. */
-function expectedIds(name: string, timing: Timing, anchor: number, from: number, to: number) {
-  const table = timetable(timing, anchor)
-  const ids: string[] = []
-  for (let at = table.next(from)!; at <= to; at = table.next(at)!) {
-    ids.push(`${name}/${new Date(at).toISOString().replace('.000Z', 'Z')}`)
-  }
-  return ids
-}
-
 const idsAt = (name: string, hours: readonly number[]): string[] =>
   hours.map((hour) => `${name}/2026-05-01T0${hour}:00:00Z`)
-
-const timingOf = ({ cron, every, timezone = 'UTC' }: Schedule): Timing =>
-  cron === undefined ? { everyMs: every as number } : { cron, timezone }
-
-/** Twenty schedules, some of which fall into the hours that are skipped or repeated. */
-const ZONES = ['America/New_York', 'America/Havana', 'UTC', 'America/St_Johns']
-const TWENTY: readonly (readonly [string, Schedule])[] = ZONES.flatMap((timezone) =>
-  ['30 2 * * *', '15,45 1-3 * * *', '*/20 * * * *', '0 * * * *', '59 23 * * *'].map(
-    (cron) => [`${timezone} ${cron}`, { cron, timezone }] as const,
-  ),
-)
 
 describeRace('twenty schedules and two runtimes', (openStore) => {
   test.each([
