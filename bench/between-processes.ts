@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-import { type Duration, open, type Registrable, type Runtime, workflow } from '../dist/index.js'
+import { type Duration, open, type Registrable, type Runtime, workflow } from '../build/index.js'
 import { mail } from './channel.ts'
 import { checkRecorded, type Place, type Recorded } from './holdfast.ts'
 import { plainProgram } from './plain-program.ts'

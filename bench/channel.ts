@@ -1,6 +1,6 @@
 // Messages within one process, from `send` to `receive`.
 
-import { channel, type Runtime, workflow } from '../dist/index.js'
+import { channel, type Runtime, workflow } from '../build/index.js'
 import { checkRecorded, type Place, withRuntime } from './holdfast.ts'
 import type { Plan } from './peer.ts'
 import { fullLoad, oneAtATime } from './shapes.ts'

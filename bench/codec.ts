@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 
-import { decode, encode } from '../dist/base/codec/codec.js'
-import { compression } from '../dist/base/codec/compression.js'
-import { encryption } from '../dist/base/codec/encryption.js'
-import { TransformChain } from '../dist/base/codec/transform.js'
+import { decode, encode } from '../build/base/codec/codec.js'
+import { compression } from '../build/base/codec/compression.js'
+import { encryption } from '../build/base/codec/encryption.js'
+import { TransformChain } from '../build/base/codec/transform.js'
 import { median } from './figures.ts'
 import type { Row } from './table.ts'
 

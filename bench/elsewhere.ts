@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 
-import { activity, open, type Runtime, workflow } from '../dist/index.js'
+import { activity, open, type Runtime, workflow } from '../build/index.js'
 import { checkRecorded, type Place, postgresPlace } from './holdfast.ts'
 import { LineProcess } from './line-process.ts'
 import type { Measured, Plan } from './peer.ts'

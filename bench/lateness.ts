@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { connect, type Duration, open, workflow } from '../dist/index.js'
+import { connect, type Duration, open, workflow } from '../build/index.js'
 import { wallMs } from './between-processes.ts'
 import type { Place } from './holdfast.ts'
 

@@ -2,7 +2,7 @@
 // queues of DBOS: `npm run bench -- limit`. Timed from the first start until the last one has ended; a
 // checker counts how many of a key ran at once.
 
-import { type Limit, workflow } from '../dist/index.js'
+import { type Limit, workflow } from '../build/index.js'
 import { installDbosLimit, type LimitPlan } from './dbos-limit.ts'
 import { type EngineOptions, onFresh } from './engine.ts'
 import { median, rounded } from './figures.ts'

@@ -7,7 +7,7 @@
 
 import { createInterface } from 'node:readline'
 
-import { open } from '../dist/index.js'
+import { open } from '../build/index.js'
 import type { LoadDone, ShareOfLoad } from './many-processes.ts'
 import { fullLoad, SHAPE_CODE, SHAPES } from './shapes.ts'
 

@@ -1,7 +1,7 @@
 // What a step costs late in a long life, against early in one. One instance is led to its 20,000th
 // event; from there on it takes turns with fresh ones, so that a busy machine slows both.
 
-import { activity, workflow } from '../dist/index.js'
+import { activity, workflow } from '../build/index.js'
 import { median } from './figures.ts'
 import { type Place, withRuntime } from './holdfast.ts'
 

@@ -1,7 +1,7 @@
 // Instances that continue as new, again and again: what the change from one execution to the next
 // costs.
 
-import { workflow } from '../dist/index.js'
+import { workflow } from '../build/index.js'
 import { checkRecorded, type Place, withRuntime } from './holdfast.ts'
 
 /** How many instances loop side by side, and how many executions each of them has. */

@@ -6,7 +6,7 @@ import { type Crossings, type CrossingSize, crossings } from './between-processe
 import type { EngineOptions } from './engine.ts'
 import { judged, median, quantile, rounded } from './figures.ts'
 import { type Place, postgresPlace, sqlitePlace } from './holdfast.ts'
-import { postgres } from '../dist/postgres/index.js'
+import { postgres } from '../build/postgres/index.js'
 import { amongListeners, type ListenersSize } from './idle-listeners.ts'
 import { type DelayedSize, lateSleeps, lateStarts } from './lateness.ts'
 import { rateOfProcesses } from './many-processes.ts'

@@ -7,8 +7,8 @@
 
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect } from '../dist/index.js'
-import { outbox, topic } from '../dist/outbox/index.js'
+import { connect } from '../build/index.js'
+import { outbox, topic } from '../build/outbox/index.js'
 import type { EngineOptions } from './engine.ts'
 import { median, quantile, rounded } from './figures.ts'
 import {

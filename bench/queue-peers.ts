@@ -9,7 +9,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { Batcher } from '../dist/base/sync/batcher.js'
+import { Batcher } from '../build/base/sync/batcher.js'
 
 /** Something that stores a text so that it survives power loss. */
 export interface Peer {

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openQueue, type Queue, type QueueOptions } from '../dist/queue/index.js'
+import { openQueue, type Queue, type QueueOptions } from '../build/queue/index.js'
 import { judged, median, rounded } from './figures.ts'
 import { type LoadTime, type QueueLoad, underLoad } from './queue-load.ts'
 import {

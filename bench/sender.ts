@@ -4,7 +4,7 @@
 
 import { setTimeout } from 'node:timers/promises'
 
-import { connect } from '../dist/index.js'
+import { connect } from '../build/index.js'
 import { type SenderPlan, wallMs } from './between-processes.ts'
 import { mail } from './channel.ts'
 

@@ -2,7 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises'
 
-import { activity, workflow, type Workflow } from '../dist/index.js'
+import { activity, workflow, type Workflow } from '../build/index.js'
 
 /** A workflow to be measured. Each peer has its own code for it, by name. */
 export interface Shape {

@@ -3,7 +3,7 @@
 
 import { setTimeout } from 'node:timers/promises'
 
-import { activity, workflow } from '../dist/index.js'
+import { activity, workflow } from '../build/index.js'
 import { type Place, withRuntime } from './holdfast.ts'
 import { exposeGc } from './memory.ts'
 

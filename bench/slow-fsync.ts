@@ -6,12 +6,12 @@
 
 import { Worker } from 'node:worker_threads'
 
-import type { Store } from '../dist/index.js'
-import { sqliteSettings } from '../dist/sqlite/connect/options.js'
-import { threadEntry } from '../dist/sqlite/thread/thread-entry.js'
-import { SqliteThread } from '../dist/sqlite/thread/thread.js'
-import { SqliteWorkflowStore } from '../dist/sqlite/workflow-store.js'
-import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../dist/store/store.js'
+import type { Store } from '../build/index.js'
+import { sqliteSettings } from '../build/sqlite/connect/options.js'
+import { threadEntry } from '../build/sqlite/thread/thread-entry.js'
+import { SqliteThread } from '../build/sqlite/thread/thread.js'
+import { SqliteWorkflowStore } from '../build/sqlite/workflow-store.js'
+import { OPEN_WORKFLOW_STORE, type StoreHandle } from '../build/store/store.js'
 import { sqliteClass } from './sqlite-class.ts'
 
 /** A store in a file, where each fsync takes `ms` longer. */

@@ -7,7 +7,7 @@
 
 import { createInterface } from 'node:readline'
 
-import { open } from '../dist/index.js'
+import { open } from '../build/index.js'
 import { type Did, executed, noop } from './elsewhere.ts'
 
 const runtime = await open(process.argv[2]!, { register: noop })

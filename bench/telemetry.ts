@@ -4,8 +4,8 @@
 import * as api from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { BasicTracerProvider, type SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { open, type OpenOptions, type Runtime, workflow } from '../dist/index.js'
-import { openTelemetry, prometheus } from '../dist/telemetry/index.js'
+import { open, type OpenOptions, type Runtime, workflow } from '../build/index.js'
+import { openTelemetry, prometheus } from '../build/telemetry/index.js'
 import { median } from './figures.ts'
 import type { Row } from './table.ts'
 

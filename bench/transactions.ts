@@ -7,7 +7,7 @@
 
 import { Client } from 'pg'
 
-import { workflow } from '../dist/index.js'
+import { workflow } from '../build/index.js'
 import { type DbosQueues, installDbosQueues } from './dbos-queues.ts'
 import { type EngineOptions, onFresh } from './engine.ts'
 import { median, rounded } from './figures.ts'

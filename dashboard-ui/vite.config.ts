@@ -6,7 +6,7 @@ export default defineConfig({
   base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
-    outDir: '../dist/dashboard/ui',
+    outDir: '../build/dashboard/ui',
     emptyOutDir: true,
     // The content-security policy allows no data: URLs.
     assetsInlineLimit: 0,

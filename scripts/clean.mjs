@@ -1,4 +1,4 @@
-// Removes build output, so that a file deleted from src cannot live on in dist.
+// Removes build output, so that a file deleted from src cannot live on there.
 import { rmSync } from 'node:fs'
 
 for (const folder of process.argv.slice(2)) rmSync(folder, { recursive: true, force: true })

@@ -1,9 +1,9 @@
-// Puts the pages of the dashboard into a module of dist as text, so that the package reads no file at run
+// Puts the pages of the dashboard into a module of the build as text, so that the package reads no file at run
 // time and works inside a bundle: see src/dashboard/ui-files.ts.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
-const DASHBOARD = join(import.meta.dirname, '..', 'dist', 'dashboard')
+const DASHBOARD = join(import.meta.dirname, '..', 'build', 'dashboard')
 const UI = join(DASHBOARD, 'ui')
 const TARGET = join(DASHBOARD, 'ui-files.js')
 const TEXT = /\.(css|html|js|json|svg|txt)$/

@@ -1,10 +1,10 @@
-// Makes one script of the code of each thread and puts it into dist as text, so that the package works
+// Makes one script of the code of each thread and puts it into the build as text, so that the package works
 // inside a bundle: see src/base/threads/thread-entry.ts.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildSync } from 'esbuild'
 
-const DIST = join(import.meta.dirname, '..', 'dist')
+const BUILD = join(import.meta.dirname, '..', 'build')
 
 const THREADS = [
   ['sqlite/thread/thread-main', 'sqlite/thread/thread-script', 'THREAD_SCRIPT'],
@@ -12,7 +12,7 @@ const THREADS = [
 ]
 
 for (const [entry, target, name] of THREADS) {
-  const main = join(DIST, `${entry}.js`)
+  const main = join(BUILD, `${entry}.js`)
   const { outputFiles } = buildSync({
     entryPoints: [main],
     bundle: true,
@@ -28,7 +28,7 @@ for (const [entry, target, name] of THREADS) {
     legalComments: 'none',
     write: false,
   })
-  const path = join(DIST, `${target}.js`)
+  const path = join(BUILD, `${target}.js`)
   const stub = readFileSync(path, 'utf8')
   const empty = `export const ${name} = undefined`
   if (!stub.includes(empty)) throw new Error(`${path} has no "${empty}"`)
@@ -39,5 +39,5 @@ for (const [entry, target, name] of THREADS) {
   )
   // The script contains it now, and nothing else runs it.
   rmSync(main)
-  rmSync(join(DIST, `${entry}.d.ts`))
+  rmSync(join(BUILD, `${entry}.d.ts`))
 }

@@ -147,6 +147,34 @@ describe('the installed package', () => {
     }
   })
 
+  test('where it is linked, reports and logs have lines of the program, and none of the package', () => {
+    linkDriver()
+    cpSync(installed, join(project, 'linked'), { recursive: true })
+    const program = `
+      import { activity, open, workflow } from '../linked/dist/index.js'
+      const pay = activity('pay', { retry: { maxAttempts: 1 } }, () => { throw new Error('declined') })
+      const order = workflow('order', (_, ctx) => ctx.run(pay))
+      const wait = workflow('wait', async () => { setTimeout(() => {}, 1) })
+      const runtime = await open('memory:', { register: [order, wait] })
+      await runtime.run(order).catch((error) => console.log(error.message))
+      const waiting = await runtime.start(wait)
+      while ((await waiting.info()).status !== 'suspended');
+      await runtime.close()`
+    mkdirSync(join(project, 'app'))
+    writeFileSync(join(project, 'app/main.mjs'), program)
+
+    const { stderr } = spawnSync(process.execPath, ['app/main.mjs'], {
+      cwd: project,
+      encoding: 'utf8',
+    })
+
+    const places = [...stderr.matchAll(/file:[^"\\)]*/g)].map(
+      ([place]) => place.split('/project/')[1],
+    )
+    expect(new Set(places)).toEqual(new Set(['app/main.mjs:3:80', 'app/main.mjs:5:51']))
+    expect(stderr).toContain('setTimeout() was called at Object.run (file:')
+  })
+
   // TypeScript 5.4 refuses to import ES modules from CommonJS (TS1479), whatever Node can do, so
   // users of both go through a bundler.
   test.each([
@@ -223,8 +251,7 @@ const suite = (imports: string): string => `
 
 describe('the testing kit', () => {
   beforeAll(() => {
-    const driver = join(project, 'node_modules/better-sqlite3')
-    if (!existsSync(driver)) symlinkSync(join(ROOT, 'node_modules/better-sqlite3'), driver)
+    linkDriver()
     mkdirSync(join(project, 'kit'))
   })
 
@@ -257,6 +284,11 @@ describe('the testing kit', () => {
     expect(JSON.parse(printed)).toMatchObject({ numPassedTests: 2 })
   })
 })
+
+function linkDriver(): void {
+  const driver = join(project, 'node_modules/better-sqlite3')
+  if (!existsSync(driver)) symlinkSync(join(ROOT, 'node_modules/better-sqlite3'), driver)
+}
 
 interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>

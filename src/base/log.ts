@@ -1,5 +1,5 @@
-import { dirname } from 'node:path'
 import { having } from './options.ts'
+import { isOwnLine } from './source-line.ts'
 import { catchRejection } from './thenable.ts'
 
 /** Writes one line: structured data, and a message. */
@@ -75,9 +75,6 @@ function render(value: unknown): string {
   }
 }
 
-// Empty in a bundle, where file names do not show which lines belong to this package.
-const OWN = import.meta.dirname === undefined ? undefined : dirname(import.meta.dirname)
-
 const MAX_CAUSES = 8
 
 /**
@@ -85,18 +82,18 @@ const MAX_CAUSES = 8
  * cause follows, which may lead to the code of the user; otherwise it is shown as it is.
  */
 function shortStack(error: Error): string | undefined {
-  return OWN === undefined ? error.stack : (stackOfUser(error, OWN, MAX_CAUSES) ?? error.stack)
+  return stackOfUser(error, MAX_CAUSES) ?? error.stack
 }
 
 const isFrame = (line: string): boolean => /^\s+at /.test(line)
 
+const isHidden = (line: string): boolean => isOwnLine(line) || /[ (]node:/.test(line)
+
 /** `undefined` when neither the error nor its causes have a line of the user. */
-function stackOfUser({ stack, cause }: Error, own: string, deep: number): string | undefined {
+function stackOfUser({ stack, cause }: Error, deep: number): string | undefined {
   if (stack === undefined) return undefined
-  const lines = stack.split('\n')
-  const isOwn = (line: string): boolean => line.includes(own) || /[ (]node:/.test(line)
-  const shown = lines.filter((line) => !isFrame(line) || !isOwn(line))
+  const shown = stack.split('\n').filter((line) => !isFrame(line) || !isHidden(line))
   if (shown.some(isFrame)) return shown.join('\n')
-  const below = cause instanceof Error && deep > 0 ? stackOfUser(cause, own, deep - 1) : undefined
+  const below = cause instanceof Error && deep > 0 ? stackOfUser(cause, deep - 1) : undefined
   return below === undefined ? undefined : [...shown, `caused by: ${below}`].join('\n')
 }

@@ -1,9 +1,6 @@
-import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe } from '../../base/describe.ts'
-
-/** The folder of the package, compiled or not. */
-const OWN = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+import { isOwnLine } from '../../base/source-line.ts'
 
 /** The stack of an error and of what caused it. */
 export function stackOf(thrown: unknown): string {
@@ -22,9 +19,8 @@ export function stackOf(thrown: unknown): string {
 export function placeOf(error: unknown): string | undefined {
   for (const line of stackOf(error).split('\n')) {
     const found = /^\s+at (?:.*\()?((?:file:\/\/|\/|[a-z]:\\).*:\d+:\d+)\)?$/i.exec(line)?.[1]
-    if (found === undefined || /[\\/]node_modules[\\/]/.test(found)) continue
-    const place = pathOf(found)
-    if (!place.startsWith(OWN)) return place
+    if (found === undefined || /[\\/]node_modules[\\/]/.test(found) || isOwnLine(line)) continue
+    return pathOf(found)
   }
   return undefined
 }

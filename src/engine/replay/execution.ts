@@ -17,7 +17,7 @@ import { type Forgotten, forgottenError, isForgotten } from './forgotten.ts'
 import { NondeterminismError } from './nondeterminism.ts'
 import { outlastsCode } from './outlasts-code.ts'
 import { Scope } from './scope.ts'
-import { sourceLine } from './source-line.ts'
+import { sourceLine } from '../../base/source-line.ts'
 import { inStep, inTurn, type InTurn } from './turn.ts'
 
 export type { CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'

@@ -4,7 +4,7 @@ import { describeCommand } from './describe-command.ts'
 import type { IssuedCommand } from './execution.ts'
 import { outlastsCode } from './outlasts-code.ts'
 import type { Scope } from './scope.ts'
-import { sourceLine } from './source-line.ts'
+import { sourceLine } from '../../base/source-line.ts'
 
 /** An open command, and what tells whether the code waits for it. */
 interface Open {

@@ -20,7 +20,7 @@ import { describeCommand, describeNote } from './describe-command.ts'
 import type { Execution, IssuedCommand } from './execution.ts'
 import { type Mismatch, NondeterminismError } from './nondeterminism.ts'
 import { outlastsCode } from './outlasts-code.ts'
-import { sourceLine } from './source-line.ts'
+import { sourceLine } from '../../base/source-line.ts'
 import { drained, type Pausing } from './turn.ts'
 
 /** A recorded turn. */

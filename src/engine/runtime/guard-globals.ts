@@ -10,7 +10,7 @@
 import { UNREPEATABLE } from '../../base/unrepeatable.ts'
 import { forever } from '../replay/command-promise.ts'
 import { inTurn } from '../replay/turn.ts'
-import { sourceLine } from '../replay/source-line.ts'
+import { sourceLine } from '../../base/source-line.ts'
 import { currentExecution } from '../core/unhandled-rejections.ts'
 
 type Call = (...args: never[]) => unknown

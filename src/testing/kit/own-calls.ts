@@ -1,6 +1,6 @@
 // The calls that a test makes, so that a forgotten `await` is found when the test ends.
 
-import { sourceLine } from '../../engine/replay/source-line.ts'
+import { sourceLine } from '../../base/source-line.ts'
 
 /** A promise that knows whether anyone has asked for its result. */
 class OwnCall<T> extends Promise<T> {

@@ -1,5 +1,5 @@
 import { type Logger, silentLog } from '../../base/log.ts'
-import { linesOutside } from '../../engine/replay/source-line.ts'
+import { linesOutside } from '../../base/source-line.ts'
 
 /** A line of the log. */
 export interface LogLine {

@@ -5,7 +5,7 @@ import { type Event, readEvents } from '../../store/history.ts'
 import type { Iid } from '../../store/instances.ts'
 import { describeCommand } from '../../engine/replay/describe-command.ts'
 import type { IssuedCommand } from '../../engine/replay/execution.ts'
-import { sourceLine } from '../../engine/replay/source-line.ts'
+import { sourceLine } from '../../base/source-line.ts'
 
 // What a runtime writes so that it survives the process.
 const RECORDED: ReadonlySet<string> = new Set([

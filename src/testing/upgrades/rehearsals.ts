@@ -18,7 +18,7 @@ import { type Begin, locateMismatch, rehearse } from '../../engine/instance/turn
 import { Execution } from '../../engine/replay/execution.ts'
 import { mismatchOf, NondeterminismError } from '../../engine/replay/nondeterminism.ts'
 import type { Mismatch } from '../../engine/replay/nondeterminism.ts'
-import { sourceLine } from '../../engine/replay/source-line.ts'
+import { sourceLine } from '../../base/source-line.ts'
 import { beginTurn, drained, endTurn } from '../../engine/replay/turn.ts'
 import { guardGlobals } from '../../engine/runtime/guard-globals.ts'
 import { codeCaller } from '../../engine/runtime/schedule/call-code.ts'

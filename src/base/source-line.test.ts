@@ -33,23 +33,22 @@ test('code of the user comes before code of packages, which come before nothing'
 
 describe('the folder of the package', () => {
   test.each([
-    ['at packageFolder (file:///a b/dist/engine/replay/source-line.js:1:2)', '/a b/dist/'],
-    ['at linesOutside (/app/(x)/src/engine/replay/source-line.ts:1:2)', '/app/(x)/src/'],
-    ['at file:///dist/engine/replay/source-line.js:1:2', '/dist/'],
-    [
-      String.raw`at Object.linesOutside (C:\app\dist\engine\replay\source-line.js:1:2)`,
-      'C:\\app\\dist\\',
-    ],
+    ['at packageFolder (file:///a b/dist/base/source-line.js:1:2)', '/a b/dist/'],
+    ['at linesOutside (/app/(x)/src/base/source-line.ts:1:2)', '/app/(x)/src/'],
+    ['at file:///dist/base/source-line.js:1:2', '/dist/'],
+    ['at isOwnLine (file:///a/dist/chunks/holdfast-A2BWGZOS.js:1:2)', '/a/dist/'],
+    [String.raw`at Object.linesOutside (C:\app\dist\base\source-line.js:1:2)`, 'C:\\app\\dist\\'],
   ])('is read from a stack: %s', (line, folder) => {
     expect(packageFolder(`Error: here\n    ${line}\n    at other (/b.js:1:1)`)).toBe(folder)
   })
 
   test.each([
     '    at a (/app/bundle.cjs:1:2)',
+    '    at a (/app/chunks/main-A2BWGZOS.js:1:2)',
     '',
     undefined,
     [],
-    '    at engine/replay/source-line.js:1:2',
+    '    at base/source-line.js:1:2',
   ])(
     'is unknown where the package is in a bundle, or stacks are written otherwise: %j',
     (stack) => {

@@ -10,19 +10,22 @@ export function sourceLine(stack: string): string {
 
 /** The lines of a stack that are outside this package and Node. */
 export function linesOutside(stack: string): readonly string[] {
-  own ??= packageFolder(new Error('here').stack)
-  const folder = own
   return stack
     .split('\n')
-    .filter((line) => /^\s+at /.test(line) && !/\(?node:/.test(line))
-    .filter((line) => folder === '' || !line.includes(folder))
+    .filter((line) => /^\s+at /.test(line) && !/\(?node:/.test(line) && !isOwnLine(line))
+}
+
+/** Whether a line of a stack is one of this package. */
+export function isOwnLine(line: string): boolean {
+  own ??= packageFolder(new Error('here').stack)
+  return own !== '' && line.includes(own)
 }
 
 let own: string | undefined
 
 /**
- * The folder of this package, given a stack of this file; empty where the files of the package are no
- * longer files, as in a bundle.
+ * The folder of this package, given a stack of this file, which `scripts/bundle.mjs` puts into a chunk;
+ * empty in a bundle of the user, which does not show what belongs to this package.
  *
  * A stack says it in the form that other stacks have, whatever loads the code. The name of a folder would
  * not do: an application may have a folder `engine` as well.
@@ -31,6 +34,7 @@ export function packageFolder(stack: unknown): string {
   // A program may replace how stacks are written.
   if (typeof stack !== 'string') return ''
   const line = stack.split('\n').find((one) => /^\s+at /.test(one)) ?? ''
-  const file = /^\s+at (?:[\w.<>]+ \()?(?:file:\/\/)?(.+)engine[\\/]replay[\\/]source-line\.[jt]s\b/
+  const file =
+    /^\s+at (?:[\w.<>]+ \()?(?:file:\/\/)?(.+)(?:base[\\/]source-line\.[jt]s|chunks[\\/]holdfast-\w+\.js)\b/
   return file.exec(line)?.[1] ?? ''
 }
