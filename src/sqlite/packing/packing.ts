@@ -22,11 +22,11 @@ export class PackWriter {
   readonly #parts: Uint8Array[] = []
 
   number(...values: readonly number[]): void {
-    for (const value of values) this.#numbers.push(value)
+    this.#numbers.push(...values)
   }
 
   text(...values: readonly string[]): void {
-    for (const value of values) this.#texts.push(value)
+    this.#texts.push(...values)
   }
 
   /** How many there are, and each. */
