@@ -10,7 +10,7 @@
 import pg, { Pool as RealPool, type PoolConfig } from 'pg'
 import type { PgClient, PgPool } from '../../src/postgres/connect/driver.ts'
 
-const MAX_KEPT = 8
+const MAX_KEPT = 40
 
 const kept = new Map<string, RealPool[]>()
 let urls = 0

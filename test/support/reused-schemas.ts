@@ -21,7 +21,7 @@ declare module 'vitest' {
   }
 }
 
-const MAX_IDLE = 4
+const MAX_IDLE = 10
 
 /** The one that was used last is the last. */
 const idle: ReusedSchema[] = []
@@ -58,7 +58,7 @@ async function newSchema(
   await store.open()
   await prepare?.(store, database)
   await store.close()
-  const lookOfNew = await look(database)
+  const asNew = await look(database)
   const cleaning = await cleaningOf(database)
   const schema: ReusedSchema = {
     prefix,
@@ -67,8 +67,13 @@ async function newSchema(
     async [Symbol.asyncDispose]() {
       await database.disconnect()
       // One without the tables cannot be looked at.
-      if ((await look(database).catch(String)) !== lookOfNew) return drop(schema)
-      await database.query(cleaning)
+      const now = await look(database).catch(() => undefined)
+      if (now?.made !== asNew.made) return drop(schema)
+      await database.query(cleaning.rows)
+      if (now.clock !== asNew.clock) {
+        await database.query(cleaning.clock)
+        asNew.clock = (await look(database)).clock
+      }
       idle.push(schema)
       if (idle.length > MAX_IDLE) await drop(idle.shift()!)
     },
@@ -84,35 +89,56 @@ async function drop({ database, url }: ReusedSchema): Promise<void> {
 /** Of a clock that a test may set. */
 const CLOCK = `('now_ms', 'server_since')`
 
-/** Changes with every table, index, sequence and procedure, and with the migrations that were run. */
-async function look(database: TestSchema): Promise<string> {
-  const [row] = await database.query<{ look: string }>(
-    `select md5(string_agg(thing, ',' order by thing)) as look
+/** What a schema consists of. */
+interface Look {
+  /** Changes with every table, index, sequence and procedure, and with the migrations that were run. */
+  readonly made: string
+  /** Changes with the clock. */
+  clock: string
+}
+
+async function look(database: TestSchema): Promise<Look> {
+  const [row] = await database.query<Look>(
+    `select
+      md5(string_agg(thing, ',' order by thing) filter (where not is_clock)) as made,
+      string_agg(thing, ',' order by thing) filter (where is_clock) as clock
     from (
-      select concat('table ', oid, ' ', xmin) as thing
+      select concat('table ', oid, ' ', xmin) as thing, false as is_clock
       from pg_class where relnamespace = (select to_regnamespace($1))
       union all
-      select concat('procedure ', oid, ' ', case when proname not in ${CLOCK} then xmin end)
+      select concat('procedure ', oid, ' ', xmin), proname in ${CLOCK}
       from pg_proc where pronamespace = (select to_regnamespace($1))
       union all
-      select concat('migration ', m) from holdfast_migrations as m
+      select concat('migration ', m), false from holdfast_migrations as m
     ) as things`,
     [quoted(database.schema)],
   )
-  return row!.look
+  return row!
 }
 
-async function cleaningOf(database: TestSchema): Promise<string> {
+/** SQL that restores a schema. */
+interface Cleaning {
+  readonly rows: string
+  /** Apart, because every connection plans anew after it. */
+  readonly clock: string
+}
+
+async function cleaningOf(database: TestSchema): Promise<Cleaning> {
   const rows = await database.query<{ statement: string }>(
     `select format('delete from %I.%I', schemaname, tablename) as statement
     from pg_tables where schemaname = $1 and tablename <> 'holdfast_migrations'
     union all
     select format('select setval(%L, %s, false)', format('%I.%I', schemaname, sequencename), start_value)
-    from pg_sequences where schemaname = $1
-    union all
-    select pg_get_functiondef(oid)
-    from pg_proc where pronamespace = to_regnamespace($2) and proname in ${CLOCK}`,
-    [database.schema, quoted(database.schema)],
+    from pg_sequences where schemaname = $1`,
+    [database.schema],
   )
-  return rows.map(({ statement }) => statement).join(';\n')
+  const clock = await database.query<{ statement: string }>(
+    `select pg_get_functiondef(oid) as statement
+    from pg_proc where pronamespace = to_regnamespace($1) and proname in ${CLOCK}`,
+    [quoted(database.schema)],
+  )
+  return { rows: joined(rows), clock: joined(clock) }
 }
+
+const joined = (rows: readonly { readonly statement: string }[]): string =>
+  rows.map(({ statement }) => statement).join(';\n')
