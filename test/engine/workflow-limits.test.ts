@@ -405,6 +405,28 @@ describeOnStores('limits of workflows', (kind: StoreKind) => {
     expect(begun.map((n) => priorities[n])).toEqual([1_000, 5, 5, 0, 0, -10])
   })
 
+  test('a priority also decides who goes on first after a sleep', async () => {
+    await using space = await openSpace(kind)
+    const woken: number[] = []
+    const dueAt = Date.now() + 1_500
+    const job = workflow('job', async (n: number, ctx) => {
+      await ctx.sleepUntil(new Date(dueAt))
+      woken.push(n)
+    })
+    const before = await space.open(job)
+    const priorities = [0, 5, -10, 1_000]
+    for (const [n, priority] of priorities.entries()) {
+      await before.start(job, n, { id: `job-${n}`, priority })
+    }
+    await before.close()
+    await eventually(() => Date.now() > dueAt + 100)
+
+    const holdfast = await space.open(job, { concurrency: { instances: 1 } })
+    for (const n of [0, 1, 2, 3]) await holdfast.get(`job-${n}`).result({ timeout: '15s' })
+
+    expect(woken.map((n) => priorities[n])).toEqual([1_000, 5, 0, -10])
+  })
+
   test.each([
     [1.5, 'start: priority must be a whole number, from -1000 to 1000, got 1.5'],
     [1_001, 'start: priority must be a whole number, from -1000 to 1000, got 1001'],

@@ -25,7 +25,7 @@ export type Started = Pick<
 >
 
 /** The details of a start besides its first turn. */
-export interface StartDetails extends Pick<StartItem, 'labels' | 'messages'> {
+export interface StartDetails extends Pick<StartItem, 'labels' | 'messages' | 'priority'> {
   /** Called with the verdict on the start, or why it will get none. Only the first call counts. */
   settle(verdict: Verdict | Error): void
 }

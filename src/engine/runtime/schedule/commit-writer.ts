@@ -124,7 +124,7 @@ export class CommitWriter {
 
   #startItem(instance: LiveInstance, { row, next, output }: Decision): StartItem {
     const { iid, id, definition, parent } = instance
-    const { labels, messages } = instance.start!
+    const { labels, messages, priority } = instance.start!
     return {
       iid,
       id,
@@ -137,6 +137,7 @@ export class CommitWriter {
       parent,
       labels,
       messages,
+      ...(priority !== undefined && { priority }),
       effects: output.effects,
     }
   }

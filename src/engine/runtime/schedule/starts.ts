@@ -102,7 +102,7 @@ export class Starts {
     const isSuspended = isKilled && (await this.#isSuspended(start.id))
     if (this.#core.closing.aborted)
       throw new StoreError('closed', 'start', 'the runtime is closing')
-    const { definition, id, input, parent, labels, messages, delayMs } = start
+    const { definition, id, input, parent, labels, messages, priority, delayMs } = start
     const isLater = start.iid !== undefined || delayMs > 0
     const hasCode = definition.run !== undefined && numbers.of(definition) !== undefined
     const isElsewhere = !hasCode || this.#blocked.has(id) || isSuspended
@@ -118,7 +118,7 @@ export class Starts {
     const verdict = await new Promise<Verdict>((resolve, reject) => {
       const settle = (end: Verdict | Error): void =>
         end instanceof Error ? reject(end) : resolve(end)
-      instance.startWith({ labels, messages, settle })
+      instance.startWith({ labels, messages, ...(priority !== 0 && { priority }), settle })
       scheduler.begin(instance)
     })
     if (verdict === 'locked') return this.#startUnowned(start, iid, signal, true)
