@@ -7,7 +7,7 @@ import type { WorkflowContext } from '../build/engine/define/workflow-context.js
 import type { WorkflowDefinition } from '../build/engine/define/definitions.js'
 import { Execution } from '../build/engine/replay/execution.js'
 import { replay } from '../build/engine/replay/replay.js'
-import { beginTurn, endTurn, untilDone } from '../build/engine/replay/turn.js'
+import { beginTurn, endTurn, untilDone } from '../build/engine/replay/current-turn.js'
 import { LiveInstance } from '../build/engine/instance/live-instance.js'
 import { insideExecution } from '../build/engine/core/unhandled-rejections.js'
 import { DEFAULT_LIMITS, LimitGuard } from '../build/engine/core/limits.js'

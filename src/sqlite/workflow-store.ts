@@ -34,7 +34,7 @@ import { StoreError } from '../store/store-error.ts'
 import type {
   Beat,
   TaskAnswer,
-  TaskKey,
+  TaskAttempt,
   TaskRequest,
   TaskResult,
   TaskVerdict,
@@ -158,7 +158,7 @@ export class SqliteWorkflowStore implements WorkflowStore {
     return this.#call('finishTasks', runtime, results)
   }
 
-  ownedTasks(runtime: number): Promise<readonly (TaskKey & { readonly attempt: number })[]> {
+  ownedTasks(runtime: number): Promise<readonly TaskAttempt[]> {
     return this.#call('ownedTasks', runtime)
   }
 

@@ -11,7 +11,7 @@
 import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Iid } from './instances.ts'
-import type { TaskInterest, TaskKey } from './tasks.ts'
+import type { TaskInterest, TaskAttempt, TaskKey } from './tasks.ts'
 
 /** Something that concerns other processes. The store finds out which. */
 export type Announcement =
@@ -78,7 +78,7 @@ export interface HintInterest {
   readonly workflows: readonly number[]
   readonly tasks: TaskInterest | null
   /** Attempts of tasks that it is busy with, and would stop if they were no longer needed. */
-  readonly ownedTasks: readonly (TaskKey & { readonly attempt: number })[]
+  readonly ownedTasks: readonly TaskAttempt[]
 }
 
 /** A listener. */

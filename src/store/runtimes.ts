@@ -1,6 +1,6 @@
 import type { Iid, WorkflowName } from './instances.ts'
 import type { Rate } from './rates.ts'
-import type { TaskInterest, TaskKey } from './tasks.ts'
+import type { TaskInterest, TaskAttempt } from './tasks.ts'
 import type { RuntimeServes } from './whereabouts.ts'
 
 /** The limit of a workflow. At least one of `concurrency` and `rate` is set. */
@@ -60,7 +60,7 @@ export interface TickRequest {
    */
   readonly unknown: readonly string[]
   /** Attempts that it runs: the answer says whether they are still wanted. */
-  readonly ownedTasks: readonly (TaskKey & { readonly attempt: number })[]
+  readonly ownedTasks: readonly TaskAttempt[]
   /** Whether it has room for more, and nothing to do. */
   readonly idle: boolean
 }

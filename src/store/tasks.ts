@@ -21,6 +21,11 @@ export interface TaskKey {
   readonly command: number
 }
 
+/** An attempt at a task. */
+export interface TaskAttempt extends TaskKey {
+  readonly attempt: number
+}
+
 /** How many tasks may be started, over all runtimes. Tasks with the same key share a limit. */
 export interface TaskLimit {
   readonly key: string
@@ -176,7 +181,7 @@ export interface TaskStore {
   /** Takes the results of attempts. See K3, K4. */
   finishTasks(runtime: number, results: readonly TaskResult[]): Promise<readonly TaskVerdict[]>
   /** The attempts that this runtime owns: finds what a lost answer left behind. */
-  ownedTasks(runtime: number): Promise<readonly (TaskKey & { readonly attempt: number })[]>
+  ownedTasks(runtime: number): Promise<readonly TaskAttempt[]>
   /** Records heartbeats. Returns for each whether the attempt is still wanted. */
   beat(runtime: number, beats: readonly Beat[]): Promise<readonly boolean[]>
 }

@@ -34,7 +34,14 @@ import type {
 } from './runtimes.ts'
 import type { ScheduleRow, ScheduleStore } from './schedules.ts'
 import { StoreError } from './store-error.ts'
-import type { Beat, TaskAnswer, TaskKey, TaskRequest, TaskResult, TaskVerdict } from './tasks.ts'
+import type {
+  Beat,
+  TaskAnswer,
+  TaskAttempt,
+  TaskRequest,
+  TaskResult,
+  TaskVerdict,
+} from './tasks.ts'
 import type { StoreInTransaction, Transact } from './transactions.ts'
 import type { Whereabouts } from './whereabouts.ts'
 import type { WorkflowStore } from './workflow-store.ts'
@@ -321,7 +328,7 @@ export class WrappedStore implements WorkflowStore {
     return this.#store.owned(runtime)
   }
 
-  ownedTasks(runtime: number): Promise<readonly (TaskKey & { readonly attempt: number })[]> {
+  ownedTasks(runtime: number): Promise<readonly TaskAttempt[]> {
     return this.#store.ownedTasks(runtime)
   }
 }

@@ -5,7 +5,7 @@ import type {
   Beat,
   ClaimedTask,
   TaskAnswer,
-  TaskKey,
+  TaskAttempt,
   TaskRequest,
   TaskResult,
   TaskStore,
@@ -51,7 +51,7 @@ export class FakeTaskStore implements TaskStore {
   state: TaskAnswer['state'] = 'ok'
   nextDue: number | null = null
   /** Tasks that a runtime owns without having got the answer. */
-  lost: (TaskKey & { readonly attempt: number })[] = []
+  lost: TaskAttempt[] = []
   readonly requests: TaskRequest[] = []
   readonly finished: { readonly runtime: number; readonly results: readonly TaskResult[] }[] = []
   readonly beats: { readonly runtime: number; readonly beats: readonly Beat[] }[] = []
@@ -78,7 +78,7 @@ export class FakeTaskStore implements TaskStore {
     return results.map((result) => this.verdictOn(result))
   }
 
-  async ownedTasks(): Promise<readonly (TaskKey & { readonly attempt: number })[]> {
+  async ownedTasks(): Promise<readonly TaskAttempt[]> {
     await this.before('ownedTasks')
     return this.lost
   }

@@ -1,4 +1,4 @@
-import type { Hint } from '../../src/engine/core/local-runtime.ts'
+import type { MailHint } from '../../src/engine/core/local-runtime.ts'
 import type { ActivityContext } from '../../src/engine/define/activity-context.ts'
 import { activity, type ActivityDefinition } from '../../src/engine/define/definitions.ts'
 import { Slots } from '../../src/engine/runtime/activities/slots.ts'
@@ -73,7 +73,7 @@ export function openRunner(
     identity.runtime++
     runner.owned.supersede('another runtime has taken over')
   }
-  const hints: Hint[] = []
+  const hints: MailHint[] = []
   const quarantined: string[] = []
   const finder = partOf<WorkFinder>({
     hints: partOf<WorkFinder['hints']>({ found() {} }),

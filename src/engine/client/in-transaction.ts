@@ -23,7 +23,7 @@ import { type NewInstance, startItem, unownedWorkflow } from '../core/start-item
 import { cancelPost } from './admin-verbs.ts'
 import { checkWorkflow } from '../define/check-workflow.ts'
 import { type ClientCore, noInstance, type Past } from './client-core.ts'
-import type { Hint } from '../core/local-runtime.ts'
+import type { MailHint } from '../core/local-runtime.ts'
 import type { SendOptions } from '../define/instance.ts'
 import { encodeMessage, full, gone, type Message, messagePost, SEND_OPTIONS } from './send.ts'
 import { type ResolvedStart, START_OPTIONS } from '../define/start-options.ts'
@@ -63,14 +63,14 @@ export function inTransaction(
 function telling({ setup }: ClientCore, inside: StoreInTransaction): StoreInTransaction {
   const { runtime } = setup
   if (runtime === undefined || inside.ended === undefined) return inside
-  let concerned: Hint[] | undefined
+  let concerned: MailHint[] | undefined
   const whenEnded = async (): Promise<void> => {
     await inside.ended!()
     runtime.hint(concerned!)
     runtime.claimNow()
     concerned = undefined
   }
-  const announce = (hints: readonly Hint[]): void => {
+  const announce = (hints: readonly MailHint[]): void => {
     if (concerned !== undefined) return void concerned.push(...hints)
     concerned = [...hints]
     void whenEnded()

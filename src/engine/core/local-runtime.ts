@@ -65,7 +65,7 @@ export interface LocalRuntime {
   /** Looks at schedules, because one was changed. */
   schedulesChanged(): void
   /** Reads the inbox of these instances, because there is mail. */
-  hint(targets: readonly Hint[]): void
+  hint(targets: readonly MailHint[]): void
   /** Evicts these instances from memory, because a client changed them. */
   recall(iids: readonly Iid[]): void
   /** Notifies other processes. */
@@ -92,7 +92,7 @@ export interface ChangeFeed {
 }
 
 /** An instance that has mail, and the runtime that owns it, if any. */
-export interface Hint {
+export interface MailHint {
   readonly iid: Iid
   readonly owner: number | null
 }

@@ -10,7 +10,7 @@ export interface Arrival {
   readonly inboxId?: number
   /** A result that did not come from the task of its command: that task still exists. */
   readonly besideTask?: boolean
-  /** Of a postponed timer: the last message that comes before it. See `Inbox.mustWait`. */
+  /** Of a deferred timer: the last message that comes before it. See `Inbox.mustWait`. */
   readonly behind?: number
 }
 

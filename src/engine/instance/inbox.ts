@@ -5,9 +5,9 @@
 // the start is committed. A message that is there has come in time, also one that is not read yet:
 //
 //   Late timers: while code waits for a message that is not read yet, no timer fires. The timer is
-//   postponed until the messages that came before it are delivered.
-//   Fast senders: a timer is postponed only for messages that were known when its turn came, so that
-//   senders that outpace the code cannot postpone it forever.
+//   deferred until the messages that came before it are delivered.
+//   Fast senders: a timer is deferred only for messages that were known when its turn came, so that
+//   senders that outpace the code cannot defer it forever.
 
 import { isWrapped, unreadable } from '../../base/codec/transform.ts'
 import type { InboxRow } from '../../store/inbox.ts'
@@ -29,7 +29,7 @@ export class Inbox {
   #messages: Map<string, Message[]> | undefined
   #unread: Map<number, Message> | undefined
   #arrivals: Arrival[] = []
-  #deferred: Arrival[] | undefined
+  #leftToNext: Arrival[] | undefined
   #stale: number[] | undefined
   #stop: Stop | undefined
   #isUnread = false
@@ -45,7 +45,7 @@ export class Inbox {
     this.#stop = before.#stop
     this.#isUnread = true
     // Results were for the last execution; a cancellation is for the instance.
-    this.#arrivals = [...(before.#deferred ?? NONE), ...before.#arrivals].filter(
+    this.#arrivals = [...(before.#leftToNext ?? NONE), ...before.#arrivals].filter(
       ({ event }) => event.type === 'cancelled',
     )
   }
@@ -119,7 +119,7 @@ export class Inbox {
       if (row.execution > this.#execution) continue
       if (!this.#known.add(row.id)) this.#readValue(row)
       else if (row.kind === 'message') this.#receiveMessage(row)
-      else this.#receiveRow(row, row.payload!, open)
+      else this.#receiveRow(row, row.kind, open)
     }
   }
 
@@ -151,8 +151,8 @@ export class Inbox {
   }
 
   /** Keeps an arrival for the next execution. */
-  defer(arrival: Arrival): void {
-    ;(this.#deferred ??= []).push(arrival)
+  leaveToNext(arrival: Arrival): void {
+    ;(this.#leftToNext ??= []).push(arrival)
   }
 
   /** Rows with results for executions that are over, which only have to be deleted. */
@@ -215,7 +215,7 @@ export class Inbox {
   }
 
   /** The same timer, for a later turn. */
-  postponed(timer: Arrival): Arrival {
+  deferred(timer: Arrival): Arrival {
     if (timer.behind !== undefined || this.#isUnread) return timer
     let behind = 0
     for (const inboxId of this.#unread?.keys() ?? NONE) behind = Math.max(behind, inboxId)
@@ -266,12 +266,15 @@ export class Inbox {
     else waiting.splice(place, 0, message)
   }
 
-  #receiveRow(row: InboxRow, payload: string, tasks: ReadonlySet<number>): void {
+  #receiveRow(
+    row: InboxRow,
+    kind: Exclude<InboxRow['kind'], 'message'>,
+    tasks: ReadonlySet<number>,
+  ): void {
+    const { id: inboxId, command } = row
+    const payload = row.payload!
     if (isWrapped(payload)) throw unreadable(payload)
-    const { id: inboxId, kind, command } = row
     switch (kind) {
-      case 'message':
-        return this.#receiveMessage(row)
       case 'cancel':
         this.#arrivals.push({ event: { type: 'cancelled', reason: payload }, inboxId })
         return

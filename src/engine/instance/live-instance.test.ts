@@ -208,7 +208,7 @@ describe('the next execution', () => {
   test('a cancellation that was deferred comes first', () => {
     const instance = instanceWithPast()
     instance.inbox.arrive({ event: cancelled('later') })
-    instance.inbox.defer({ event: cancelled('deferred') })
+    instance.inbox.leaveToNext({ event: cancelled('deferred') })
 
     expect(next(instance).inbox.arrivals.map(({ event }) => event)).toEqual([
       cancelled('deferred'),

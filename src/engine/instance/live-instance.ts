@@ -7,7 +7,7 @@ import type { CommandEvent, Event } from '../../store/history.ts'
 import type { Iid, ParentLink } from '../../store/instances.ts'
 import type { WorkflowDefinition } from '../define/definitions.ts'
 import type { Execution } from '../replay/execution.ts'
-import type { PastTurn, Replayed } from '../replay/replay.ts'
+import { isUntouched, type PastTurn, type Replayed } from '../replay/replay.ts'
 import { Inbox } from './inbox.ts'
 import { OpenCalls } from './open-calls.ts'
 import type { Departure, Phase } from './phase.ts'
@@ -293,9 +293,14 @@ export class LiveInstance implements ExecutionFacts {
     return type === 'receive' || type === 'child' || this.calls.isTask(command)
   }
 
+  /** Whether it was loaded, and history has nothing but its start: none of its code has run. */
+  get isUntouched(): boolean {
+    return this.#past !== undefined && isUntouched(this.#past)
+  }
+
   /** An instance that is cancelled before any of its code ran has nothing to clean up. */
   stopIfNeverRun(): void {
-    if (this.execution > 1 || this.#past?.length !== 1 || this.#past[0]!.events.length !== 1) return
+    if (this.execution > 1 || !this.isUntouched) return
     for (const { event, inboxId } of this.inbox.arrivals) {
       if (event.type !== 'cancelled') continue
       const reason = JSON.parse(event.reason) as string

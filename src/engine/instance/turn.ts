@@ -6,8 +6,8 @@ import type { CommandEvent, Event, NoteEvent } from '../../store/history.ts'
 import type { SharedLoopHeartbeat } from '../../watchdog/shared-loop-heartbeat.ts'
 import type { Execution, IssuedCommand } from '../replay/execution.ts'
 import { outlastsCode } from '../replay/outlasts-code.ts'
-import { type PastTurn, replay, type Replayed } from '../replay/replay.ts'
-import { beginTurn, drained, endTurn, type Pausing, untilDone } from '../replay/turn.ts'
+import { isUntouched, type PastTurn, replay, type Replayed } from '../replay/replay.ts'
+import { beginTurn, drained, endTurn, type Pausing, untilDone } from '../replay/current-turn.ts'
 import type { ActivityWork } from './activity-work.ts'
 import type { Arrival } from './arrival.ts'
 import { EffectsCollector } from './effects.ts'
@@ -61,7 +61,7 @@ export function* takeTurn(
     if (inbox.hasMessages) yield* turn.deliver(inbox.channels)
     let later: Arrival[] | undefined
     for (const arrival of arrivals) {
-      if (inbox.mustWait(arrival)) (later ??= []).push(inbox.postponed(arrival))
+      if (inbox.mustWait(arrival)) (later ??= []).push(inbox.deferred(arrival))
       else if (turn.arrive(arrival)) yield* turn.advance()
     }
     for (const command of instance.childrenLeft()) turn.leave(command)
@@ -147,7 +147,7 @@ class Turn {
     const run = this.#run
     if (event.type === 'cancelled' && run.outcome?.kind === 'continued' && run.hasWaited) {
       // The next execution is there to clean up. One that never waits may have no other.
-      this.#instance.inbox.defer({ event, ...(inboxId !== undefined && { inboxId }) })
+      this.#instance.inbox.leaveToNext({ event, ...(inboxId !== undefined && { inboxId }) })
       return false
     }
     if (inboxId !== undefined) this.#taken.push(inboxId)
@@ -250,11 +250,6 @@ class Turn {
     this.#collector().task(taskFor(this.#instance, command, issued.work as ActivityWork))
     this.#instance.calls.becameTask({ command, attempts: 0, isOwned: false })
   }
-}
-
-/** Whether none of its code has run, so that everything it does is new. */
-function isUntouched(past: readonly PastTurn[]): boolean {
-  return past.length === 1 && past[0]!.events.length === 1
 }
 
 function dueTimers(open: Iterable<IssuedCommand>, now: number): Arrival[] {

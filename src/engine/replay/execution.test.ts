@@ -12,7 +12,7 @@ import {
   type WorkflowContext,
 } from '../../../test/support/executions.ts'
 import { failure } from '../../base/errors.ts'
-import { inTurn } from './turn.ts'
+import { inTurn } from './current-turn.ts'
 
 const Declined = failure<{ code: number }>('DeclinedInExecutionTest')
 

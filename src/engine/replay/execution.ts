@@ -18,7 +18,7 @@ import { NondeterminismError } from './nondeterminism.ts'
 import { outlastsCode } from './outlasts-code.ts'
 import { Scope } from './scope.ts'
 import { sourceLine } from '../../base/source-line.ts'
-import { inStep, inTurn, type InTurn } from './turn.ts'
+import { inStep, inTurn, type InTurn } from './current-turn.ts'
 
 export type { CommandEvent, InputEvent, NoteEvent } from '../../store/history.ts'
 export type { NewCommand } from './describe-command.ts'

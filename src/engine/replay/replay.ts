@@ -21,12 +21,17 @@ import type { Execution, IssuedCommand } from './execution.ts'
 import { type Mismatch, NondeterminismError } from './nondeterminism.ts'
 import { outlastsCode } from './outlasts-code.ts'
 import { sourceLine } from '../../base/source-line.ts'
-import { drained, type Pausing } from './turn.ts'
+import { drained, type Pausing } from './current-turn.ts'
 
 /** A recorded turn. */
 export interface PastTurn {
   readonly at: number
   readonly events: readonly Event[]
+}
+
+/** Whether it has nothing but the start, so that everything the code does is new. */
+export function isUntouched(past: readonly PastTurn[]): boolean {
+  return past.length === 1 && past[0]!.events.length === 1
 }
 
 /** What history records about a command that has no result yet. */
@@ -355,7 +360,7 @@ function refuseEnd(execution: Execution, next: InputEvent): void {
   if (execution.outcome === undefined) return
   const given = execution.open.get(next.command)
   if (given !== undefined && outlastsCode(given.event)) return
-  throw mismatch(next.command, `waited for until "${next.type}"`, insteadOf(execution))
+  throw mismatch(next.command, `still awaited when "${next.type}" arrived`, insteadOf(execution))
 }
 
 /** What the code does where history has something else. */

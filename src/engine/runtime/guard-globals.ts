@@ -9,7 +9,7 @@
 
 import { UNREPEATABLE } from '../../base/unrepeatable.ts'
 import { forever } from '../replay/command-promise.ts'
-import { inTurn } from '../replay/turn.ts'
+import { inTurn } from '../replay/current-turn.ts'
 import { sourceLine } from '../../base/source-line.ts'
 import { currentExecution } from '../core/unhandled-rejections.ts'
 

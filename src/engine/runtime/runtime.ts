@@ -6,7 +6,7 @@ import type { Iid } from '../../store/instances.ts'
 import { supervise, type Supervisor } from '../../workers/supervisor.ts'
 import type { Endings, Listeners } from '../core/endings.ts'
 import type { IidPool } from '../core/iid-pool.ts'
-import type { ChangeFeed, Hint, LocalAttempt, LocalRuntime } from '../core/local-runtime.ts'
+import type { ChangeFeed, MailHint, LocalAttempt, LocalRuntime } from '../core/local-runtime.ts'
 import { resend } from '../core/resend.ts'
 import { watchUnhandledRejections } from '../core/unhandled-rejections.ts'
 import type { Client } from '../define/client.ts'
@@ -118,7 +118,7 @@ export class EngineRuntime implements LocalRuntime {
     this.#services.schedules.wake()
   }
 
-  hint(targets: readonly Hint[]): void {
+  hint(targets: readonly MailHint[]): void {
     this.#services.finder.hint(targets)
   }
 

@@ -5,6 +5,7 @@ import type {
   NewTask,
   TaskEnd,
   TaskInterest,
+  TaskAttempt,
   TaskKey,
   TaskResult,
 } from '../../store/tasks.ts'
@@ -98,9 +99,7 @@ export function interestValues(
 }
 
 /** The keys of attempts, and their numbers. */
-export function attemptLists(
-  attempts: readonly (TaskKey & { readonly attempt: number })[],
-): string[] {
+export function attemptLists(attempts: readonly TaskAttempt[]): string[] {
   return [...keyLists(attempts), listOf(attempts.map(({ attempt }) => attempt))]
 }
 

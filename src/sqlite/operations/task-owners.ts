@@ -1,5 +1,5 @@
 import type { Iid } from '../../store/instances.ts'
-import type { TaskKey } from '../../store/tasks.ts'
+import type { TaskAttempt } from '../../store/tasks.ts'
 import { isAttempt } from '../../store/verdicts.ts'
 import type { Transaction } from '../file/database.ts'
 import { freeSessionsOf } from './task-sessions.ts'
@@ -26,11 +26,8 @@ from tasks
 where held_by = ? and held_by is not null`
 
 /** The attempts that a runtime owns. */
-export function ownedTasks(
-  tx: Transaction,
-  runtime: number,
-): readonly (TaskKey & { readonly attempt: number })[] {
-  return tx.sql(OWNED).all(runtime) as (TaskKey & { attempt: number })[]
+export function ownedTasks(tx: Transaction, runtime: number): readonly TaskAttempt[] {
+  return tx.sql(OWNED).all(runtime) as TaskAttempt[]
 }
 
 const FORGIVE = `
@@ -46,7 +43,7 @@ export function forgiveTasks(tx: Transaction, iid: Iid): void {
 export function wantedOf(
   tx: Transaction,
   runtime: number,
-  attempts: readonly (TaskKey & { readonly attempt: number })[],
+  attempts: readonly TaskAttempt[],
 ): readonly boolean[] {
   return attempts.map((item) => isAttempt(findTask(tx, item), runtime, { ...item, token: null }))
 }

@@ -1,5 +1,5 @@
 import { currentExecution } from '../../engine/core/unhandled-rejections.ts'
-import { inTurn } from '../../engine/replay/turn.ts'
+import { inTurn } from '../../engine/replay/current-turn.ts'
 import type { Execution } from '../../engine/replay/execution.ts'
 
 // Another year, month, weekday and hour: no rounding of the user hides it.

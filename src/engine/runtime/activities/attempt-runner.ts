@@ -13,7 +13,7 @@ import { retryDelayMs } from '../../define/retry.ts'
 import { parse } from '../../../base/schema.ts'
 import { checkTransaction } from '../../define/transactions.ts'
 import type { AttemptEnd } from '../../instance/attempt-end.ts'
-import { callStep } from '../../replay/turn.ts'
+import { callStep } from '../../replay/current-turn.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Registration } from '../discover/registration.ts'
 import {

@@ -6,7 +6,8 @@ import { virtualClock } from '../../../testing/virtual-clock.ts'
 import type { Claimer } from '../discover/claimer.ts'
 import type { Registration } from '../discover/registration.ts'
 import { OwnedTasks } from './owned-tasks.ts'
-import { type TaskAttempt, taskName } from './task-names.ts'
+import type { TaskAttempt } from '../../../store/tasks.ts'
+import { taskName } from './task-names.ts'
 
 /** Tasks that a runtime owns under the number 5, and what the store says it owns. */
 function openOwned() {

@@ -1,11 +1,11 @@
 import { type Notify, notify } from '../../../base/sync/notify.ts'
-import type { TaskKey } from '../../../store/tasks.ts'
+import type { TaskAttempt, TaskKey } from '../../../store/tasks.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Claimer } from '../discover/claimer.ts'
 import type { Registration } from '../discover/registration.ts'
 import type { ActivityCall } from './activity-call.ts'
 import { LocalCall } from './local-call.ts'
-import { attemptName, type TaskAttempt, taskName } from './task-names.ts'
+import { attemptName, taskName } from './task-names.ts'
 
 export const NOT_WANTED = 'its result is no longer needed'
 

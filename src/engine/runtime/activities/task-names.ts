@@ -1,7 +1,4 @@
-import type { TaskKey } from '../../../store/tasks.ts'
-
-/** An attempt at a task. */
-export type TaskAttempt = TaskKey & { readonly attempt: number }
+import type { TaskAttempt, TaskKey } from '../../../store/tasks.ts'
 
 /** A task as one string, for maps and sets. */
 export function taskName({ iid, execution, command }: TaskKey): string {

@@ -11,6 +11,7 @@ import type { StoreError } from '../../../store/store-error.ts'
 import type { ClaimedTask, TaskResult, TaskVerdict } from '../../../store/tasks.ts'
 import { readTaskOptions } from '../../instance/activity-work.ts'
 import { PoisonError } from '../../instance/poison.ts'
+import { TAKEN_OVER } from '../core/reasons.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Registration } from '../discover/registration.ts'
 import type { WorkFinder } from '../discover/work-finder.ts'
@@ -103,9 +104,9 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
       this.owned.unblock(taskName(call.key))
       return this.#finder.look([call.key.iid])
     }
-    const isStopped = call.signal.aborted && end.kind !== 'completed'
     // Stopped by this runtime's death or its close: that says nothing about the task.
-    const report = isStopped && !timedOut(call) ? ({ kind: 'release', delayMs: 0 } as const) : end
+    const isInterrupted = call.isStopped && end.kind !== 'completed'
+    const report = isInterrupted ? ({ kind: 'release', delayMs: 0 } as const) : end
     if (report === end) logAttempt(this.#core, call, end)
     this.results.add(runtime, { ...attemptOf(call), end: report }, call)
   }
@@ -138,7 +139,7 @@ export class TaskRunner implements Performer, ResultWatcher, HeartbeatWatcher {
   unwanted(call: ActivityCall): void {
     if (call instanceof LocalCall && call.task === 'none') {
       // The store says that this runtime does not own the instance.
-      call.abort('another runtime has taken over')
+      call.abort(TAKEN_OVER)
     } else {
       this.owned.abort([{ ...call.key, attempt: call.attempt }])
     }
@@ -218,11 +219,6 @@ function attemptOf({ key, token, attempt }: ActivityCall): OwnedAttempt {
 export function releaseOf(task: OwnedAttempt, delayMs = 0): TaskResult {
   const { iid, execution, command, token, attempt } = task
   return { iid, execution, command, token, attempt, end: { kind: 'release', delayMs } }
-}
-
-/** Whether one of its own time limits stopped it. */
-function timedOut({ signal }: ActivityCall): boolean {
-  return (signal.reason as { afterMs?: unknown } | undefined)?.afterMs !== undefined
 }
 
 function keysOf(task: ClaimedTask): LoggedTask['keys'] {

@@ -12,7 +12,7 @@ import { HintExchange } from './hint-exchange.ts'
 import { HintListener } from './hint-listener.ts'
 import type { MailReader } from './mail-reader.ts'
 import type { Ownership } from './ownership.ts'
-import type { ActivityServices, OwnedTaskSet } from './ports.ts'
+import type { PoolServices, OwnedTaskSet } from './ports.ts'
 import type { Registration } from './registration.ts'
 import type { Ticker } from './ticker.ts'
 import type { WorkFinder } from './work-finder.ts'
@@ -81,7 +81,7 @@ function scene() {
     keys: () => [{ iid: 1, execution: 1, command: 2, attempt: 1 }],
     abortUnwanted: check('abortUnwanted'),
   })
-  const activities = partOf<ActivityServices>({
+  const activities = partOf<PoolServices>({
     tasks: { owned },
     claimer: {
       interest: { activities: ['ship'], served: { untagged: true, tags: [] } },

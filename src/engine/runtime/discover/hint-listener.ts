@@ -13,7 +13,7 @@ import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { HintFollower } from './hint-exchange.ts'
 import type { WorkHint } from './hint-gate.ts'
 import type { Ownership } from './ownership.ts'
-import type { ActivityServices } from './ports.ts'
+import type { PoolServices } from './ports.ts'
 import type { Registration, WorkSearch } from './registration.ts'
 import type { ScheduleFirer } from './schedule-firer.ts'
 import type { Ticker } from './ticker.ts'
@@ -26,7 +26,7 @@ export class HintListener implements HintFollower, WorkSearch {
   readonly #finder: WorkFinder
   readonly #ticker: Ticker
   readonly #ownership: Ownership
-  readonly #activities: ActivityServices
+  readonly #activities: PoolServices
   readonly #schedules: Pick<ScheduleFirer, 'lookAt'>
   #asking: Promise<boolean> | undefined
   #asksAgain = false
@@ -37,7 +37,7 @@ export class HintListener implements HintFollower, WorkSearch {
     finder: WorkFinder,
     ticker: Ticker,
     ownership: Ownership,
-    activities: ActivityServices,
+    activities: PoolServices,
     schedules: Pick<ScheduleFirer, 'lookAt'>,
   ) {
     this.#core = core

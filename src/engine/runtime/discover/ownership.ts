@@ -5,13 +5,14 @@ import type { Claim, Loaded, CachedInstance } from '../../../store/claims.ts'
 import type { Iid } from '../../../store/instances.ts'
 import type { IidPool } from '../../core/iid-pool.ts'
 import { readAgain } from '../../core/resend.ts'
+import { TAKEN_OVER } from '../core/reasons.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Committer } from '../schedule/committer.ts'
 import { CHANGED } from '../schedule/eviction.ts'
 import type { InstanceScheduler } from '../schedule/instance-scheduler.ts'
 import type { Starts } from '../schedule/starts.ts'
 import type { Claimer, ClaimTaker } from './claimer.ts'
-import type { ActivityServices } from './ports.ts'
+import type { PoolServices } from './ports.ts'
 import type { OwnershipLosses, Registration } from './registration.ts'
 
 // Reads a few at a time until their size is known.
@@ -37,7 +38,7 @@ export interface OwningServices {
   readonly committer: Committer
   readonly starts: Starts
   readonly iids: IidPool
-  readonly activities: ActivityServices
+  readonly activities: PoolServices
   readonly claimer: Claimer
 }
 
@@ -144,10 +145,10 @@ export class Ownership implements ClaimTaker, OwnershipLosses {
 
   takenOver(): void {
     const { scheduler, committer, activities } = this.#services
-    scheduler.eviction.supersedeStarted('another runtime has taken over')
+    scheduler.eviction.supersedeStarted(TAKEN_OVER)
     committer.forgetTurns()
     scheduler.instances.forgetReleased()
-    activities.tasks.owned.supersede('another runtime has taken over')
+    activities.tasks.owned.supersede(TAKEN_OVER)
   }
 
   rolledBack(): number {

@@ -1,12 +1,9 @@
 // What discovery needs of services that depend on it. They satisfy these interfaces as they are.
 
-import type { TaskInterest, TaskKey } from '../../../store/tasks.ts'
+import type { TaskAttempt, TaskInterest, TaskKey } from '../../../store/tasks.ts'
 
-/** An attempt at a task. */
-type TaskAttempt = TaskKey & { readonly attempt: number }
-
-/** Runs activities: the ActivityPool. */
-export interface ActivityServices {
+/** What the ActivityPool says and gets to know about tasks. */
+export interface PoolServices {
   readonly slots: {
     /** Whether no activity waits for a slot, and at most half of the slots are taken. */
     readonly idle: boolean

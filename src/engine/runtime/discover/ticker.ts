@@ -5,7 +5,7 @@ import { worker, type Worker } from '../../../workers/worker.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { CommandRunner } from '../schedule/command-runner.ts'
 import type { Ownership } from './ownership.ts'
-import type { ActivityServices } from './ports.ts'
+import type { PoolServices } from './ports.ts'
 import type { Registration } from './registration.ts'
 import type { ScheduleFirer } from './schedule-firer.ts'
 import type { WorkFinder } from './work-finder.ts'
@@ -34,7 +34,7 @@ export class Ticker {
   readonly #finder: WorkFinder
   readonly #ownership: Ownership
   readonly #commands: CommandRunner
-  readonly #activities: ActivityServices
+  readonly #activities: PoolServices
   readonly #schedules: Pick<ScheduleFirer, 'lookAt'>
   /** Shared: two notifiers would lead to two ticks. */
   readonly #wake: Notify
@@ -47,7 +47,7 @@ export class Ticker {
     finder: WorkFinder,
     ownership: Ownership,
     commands: CommandRunner,
-    activities: ActivityServices,
+    activities: PoolServices,
     schedules: Pick<ScheduleFirer, 'lookAt'>,
   ) {
     this.#core = core

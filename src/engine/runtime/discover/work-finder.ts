@@ -1,7 +1,7 @@
 // Where every part of a runtime reports that there may be work, here or in other processes.
 
 import type { Iid } from '../../../store/instances.ts'
-import type { Hint } from '../../core/local-runtime.ts'
+import type { MailHint } from '../../core/local-runtime.ts'
 import type { Capacity } from '../schedule/capacity.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { LiveInstances } from '../schedule/live-instances.ts'
@@ -48,7 +48,7 @@ export class WorkFinder {
   }
 
   /** There is mail for these instances. The owners of some are known. */
-  hint(targets: readonly Hint[]): void {
+  hint(targets: readonly MailHint[]): void {
     const own = this.#registration.number
     this.mail.look(
       targets.filter(({ owner }) => owner === null || owner === own).map(({ iid }) => iid),

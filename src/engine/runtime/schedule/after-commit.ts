@@ -6,6 +6,7 @@ import { type Endings, Listeners } from '../../core/endings.ts'
 import { instanceKeys } from '../../core/log-keys.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
 import type { TurnOutput } from '../../instance/turn-output.ts'
+import { NOT_STARTED, TAKEN_OVER } from '../core/reasons.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { CommandRunner } from './command-runner.ts'
 import type { CommitWriter, Decision } from './commit-writer.ts'
@@ -67,7 +68,7 @@ export class AfterCommit {
     if (verdict === 'refused') return eviction.supersede(instance, TAKEN_OVER, output)
     if (instance.isGone) return
     if (verdict instanceof Error) return this.#notStored(instance, next, verdict)
-    if (verdict !== 'done') return eviction.evict(instance, TAKEN_OVER)
+    if (verdict !== 'done') return eviction.evict(instance, NOT_STARTED)
     instance.committed(row, output.taken)
     if (row !== null) {
       eviction.leaveQuarantine(instance)
@@ -207,5 +208,3 @@ export class AfterCommit {
     void suspension.suspend(instance, error)
   }
 }
-
-const TAKEN_OVER = 'another runtime has taken over'

@@ -26,7 +26,7 @@ const deadlineTimer = (command: number): number => -10 - 2 * command
 const startTimer = (command: number): number => -11 - 2 * command
 
 /** What follows from commands. Implemented by the scheduler. */
-export interface CommandEvents {
+export interface CommandListener {
   /** Something arrived for the next turn of an instance. */
   arrive(instance: LiveInstance, arrival: Arrival): void
   /** These activities become tasks. */
@@ -39,7 +39,7 @@ export interface CommandEvents {
 export class CommandRunner {
   readonly #core: RuntimeCore
   readonly #quarantine: Quarantine
-  readonly #events: CommandEvents
+  readonly #events: CommandListener
   readonly #tags: Pick<ContextHost, 'serves'>
   readonly #unknown = new Set<string>()
   readonly #unserved: UnservedTags
@@ -51,7 +51,7 @@ export class CommandRunner {
   constructor(
     core: RuntimeCore,
     quarantine: Quarantine,
-    events: CommandEvents,
+    events: CommandListener,
     finder: Finder,
     tags: Pick<ContextHost, 'serves'>,
   ) {

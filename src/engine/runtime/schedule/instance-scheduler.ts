@@ -26,7 +26,7 @@ import type { Capacity } from './capacity.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import { AfterCommit, type NextSteps } from './after-commit.ts'
 import { codeCaller } from './call-code.ts'
-import { type CommandEvents, CommandRunner } from './command-runner.ts'
+import { type CommandListener, CommandRunner } from './command-runner.ts'
 import { CommitWriter } from './commit-writer.ts'
 import type { Committer, RuntimeIdentity } from './committer.ts'
 import { Eviction } from './eviction.ts'
@@ -70,7 +70,7 @@ export interface SchedulerOptions {
 }
 
 /** Schedules the instances of one runtime. */
-export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
+export class InstanceScheduler implements CommandListener, NextSteps, TurnPolicy {
   readonly instances: LiveInstances
   readonly endings = new Endings()
   readonly eviction: Eviction
@@ -243,7 +243,7 @@ export class InstanceScheduler implements CommandEvents, NextSteps, TurnPolicy {
   arrive(instance: LiveInstance, arrival: Arrival): void {
     if (instance.isGone) return
     instance.inbox.arrive(arrival)
-    // A postponed timer fires when the messages before it are read.
+    // A deferred timer fires when the messages before it are read.
     if (instance.inbox.hasArrivals()) this.turns.enqueue(instance)
   }
 

@@ -11,9 +11,7 @@ export function observeTurn(
   instance: LiveInstance,
 ): ((output: TurnOutput) => void) | undefined {
   if (meter === undefined && tracer === undefined) return undefined
-  const { past } = instance
-  // Claimed with nothing but its start: none of its code has run so far.
-  const isUntouched = past?.length === 1 && past[0]!.events.length === 1
+  const { past, isUntouched } = instance
   const isFirst = !instance.isStarted || isUntouched
   const begunMs = clock.now()
   const begunAt = time.now()

@@ -1,5 +1,6 @@
 import { instanceKeys } from '../../core/log-keys.ts'
 import type { LiveInstance } from '../../instance/live-instance.ts'
+import { TAKEN_OVER } from '../core/reasons.ts'
 import type { RuntimeCore } from '../core/runtime-core.ts'
 import type { Identity } from './committer.ts'
 import type { Eviction } from './eviction.ts'
@@ -41,7 +42,7 @@ export class Quarantine {
     }
     try {
       if (await store.aboutTo(this.#registration.identity.runtime, iid, epoch, doing)) return true
-      evict('another runtime has taken over')
+      evict(TAKEN_OVER)
     } catch (error) {
       log.warn(
         { ...instanceKeys(instance), err: error },

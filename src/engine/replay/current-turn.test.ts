@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { beginTurn, drained, endTurn, inTurn, type Pausing, untilDone } from './turn.ts'
+import { beginTurn, drained, endTurn, inTurn, type Pausing, untilDone } from './current-turn.ts'
 
 const a = { label: 'a' }
 const b = { label: 'b' }
