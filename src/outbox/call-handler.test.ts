@@ -341,7 +341,7 @@ describe('a batch', () => {
     }
 
     expect(await kinds(1, run)).toEqual(['done'])
-    expect(errors).toEqual([new Error('ctx.reject: message 1 was decided before: done')])
+    expect(errors).toEqual([new Error('ctx.reject: message 1 has already been decided: done')])
   })
 
   test('a message of another batch is refused', async () => {

@@ -95,7 +95,7 @@ export async function callBatch(
     }
     if (outcomes[place] !== undefined) {
       throw new Error(
-        `ctx.${verb}: message ${message.id} was decided before: ${outcomes[place].kind}`,
+        `ctx.${verb}: message ${message.id} has already been decided: ${outcomes[place].kind}`,
       )
     }
     isExplicit = true

@@ -233,7 +233,7 @@ function text(value: unknown, what: string): string {
 function cursor(value: unknown, what: string): { failedAt: number; letter: number } {
   const parts = typeof value === 'string' ? /^(\d{1,15})-(\d{1,15})$/.exec(value) : null
   if (parts !== null) return { failedAt: Number(parts[1]), letter: Number(parts[2]) }
-  throw new TypeError(`${what} must be the next of a page before, got ${describe(value)}`)
+  throw new TypeError(`${what} must be the next of an earlier page, got ${describe(value)}`)
 }
 
 function numbers(owner: string, ids: unknown): number[] {

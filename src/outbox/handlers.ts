@@ -72,7 +72,7 @@ export interface HandleOptions {
   batchSize?: number
   /**
    * How often a message is tried until it counts as stuck. The death of a process that delivered it
-   * counts as an attempt. A batch that fails as a whole is no last attempt: batches become smaller until
+   * counts as an attempt. A batch that fails as a whole is never the last attempt: batches become smaller until
    * the message to blame is alone.
    *
    * Only with `whenStuck: 'park'` does it become a dead letter then. With `block` and `skip` it is tried

@@ -175,7 +175,7 @@ export class PartitionCall {
     if (tried.length !== 1) {
       log.warn(
         { topic, partition: index, messages: tried.length, id: this.#inHand, err: error },
-        'transaction of handlers failed; nothing was committed, trying one message at a time',
+        'handler transaction failed; nothing was committed; retrying one message at a time',
       )
       return this.#write(new Map())
     }

@@ -120,7 +120,7 @@ test('a file that is empty is no queue, and stays empty', async () => {
     const refused = await ask(['queue', ...args])
 
     expect(refused).toMatchObject({ code: 3, stdout: '' })
-    expect(refused.stderr).toContain(`${path} is empty, and no queue`)
+    expect(refused.stderr).toContain(`${path} is empty, not a queue`)
   }
   expect(statSync(path).size).toBe(0)
 })

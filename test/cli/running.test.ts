@@ -170,7 +170,7 @@ test('a second dev leaves the store of the first to other commands', async () =>
   await first.stop()
   const none = await holdfast(['workflows'], { cwd })
 
-  expect(second.said).toContain(`another dev runs in this folder (pid ${first.child.pid})`)
+  expect(second.said).toContain(`another dev is running in this folder (pid ${first.child.pid})`)
   expect(kept).toBe(note)
   expect(ran.stderr).toMatch(/^store: file:.*\.holdfast\/dev\.db$/m)
   expect(none).toMatchObject({
@@ -210,7 +210,7 @@ test('dashboard serves a store with its outbox and a queue, and lets the token c
   expect(await shown.stop()).toBe(0)
 })
 
-test('dashboard only shows by default, and says what it needs', async () => {
+test('dashboard is read-only by default, and says what it needs', async () => {
   const cwd = projects.create()
   const shown = new Running(['dashboard', '-o', 'json'], cwd)
   await shown.says('}\n')
@@ -224,7 +224,7 @@ test('dashboard only shows by default, and says what it needs', async () => {
   const missing = await holdfast(['dashboard', '--queue', 'none.db'], { cwd })
   const name = await holdfast(['dashboard', '--hosts', 'https://a.example'], { cwd })
 
-  expect(shown.said).toContain('only shows')
+  expect(shown.said).toContain('is read-only')
   expect(meta).toMatchObject({ writes: false, authorized: false })
   expect(taken).toMatchObject({ code: 1, stderr: expect.stringContaining('is taken') as string })
   expect(open).toMatchObject({ code: 2, stderr: expect.stringContaining('--write') as string })

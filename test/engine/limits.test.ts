@@ -204,7 +204,7 @@ describeOnStores('limits of sizes', (kind) => {
     )
     const before = done.length
     expect(before).toBe(20)
-    const warnings = space.log.lines.filter(({ message }) => message?.startsWith('history comes'))
+    const warnings = space.log.lines.filter(({ message }) => message?.startsWith('history is close'))
     expect(warnings).toMatchObject([
       { level: 'warn', data: { instanceId: 'h', historyEvents: 40 } },
     ])
@@ -267,8 +267,8 @@ describeOnStores('limits of sizes', (kind) => {
 
     const about = new Map(
       space.log.lines
-        .filter(({ message }) => message.endsWith('comes close to its limit'))
-        .map(({ message, data }) => [message.replace(' comes close to its limit', ''), data]),
+        .filter(({ message }) => message.endsWith('is close to its limit'))
+        .map(({ message, data }) => [message.replace(' is close to its limit', ''), data]),
     )
     const all = { instanceId: 'v', workflow: 'values', execution: 1 }
     expect(Object.fromEntries(about)).toMatchObject({
@@ -294,7 +294,7 @@ describeOnStores('limits of sizes', (kind) => {
     const warnings = space.log.lines.filter(({ level }) => level === 'warn')
     expect(warnings).toMatchObject([
       {
-        message: 'workflow "echoes": its input comes close to its limit',
+        message: 'workflow "echoes": its input is close to its limit',
         data: { bytes: 87, limit: 'limits.inputBytes', max: 100 },
       },
     ])

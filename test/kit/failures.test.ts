@@ -329,7 +329,7 @@ describe('replay: always', () => {
     await using t = await openTest({ register: leaks, replay: 'always' })
 
     await expect(t.run(leaks)).rejects.toThrow(
-      /expected it to return "r-1", got to return "none", after step "charge" at .*failures\.test\.ts:/,
+      /expected the result "r-1", got the result "none", after step "charge" at .*failures\.test\.ts:/,
     )
   })
 

@@ -24,7 +24,8 @@ async function failureOf(options: SimulateOptions): Promise<string> {
 
 /** The faults that a failure takes. */
 function faultsOf(message: string): readonly string[] {
-  const [, faults = ''] = /It takes these faults:\n(.*)\nTo see it again/s.exec(message) ?? []
+  const [, faults = ''] =
+    /Faults needed to reproduce it:\n(.*)\nTo see it again/s.exec(message) ?? []
   return faults.split('\n')
 }
 

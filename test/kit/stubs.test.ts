@@ -214,7 +214,7 @@ test('a stub that nothing calls fails the test, with what was called instead', a
   await t.run(pay, order)
 
   await expect(t.close()).rejects.toThrow(
-    'activity "chrage" was stubbed, and never called (called were activity "charge"). Fix the name',
+    'activity "chrage" was stubbed, and never called (what was called: activity "charge"). Fix the name',
   )
 })
 
@@ -225,7 +225,7 @@ test('a stub by a name that nothing calls fails the test, and the error says tha
   await t.run(pay, order)
 
   await expect(t.close()).rejects.toThrow(
-    'activity "charge" was stubbed, and never called (called were step "charge"; "charge" is a step: ' +
+    'activity "charge" was stubbed, and never called (what was called: step "charge"; "charge" is a step: ' +
       'use stubStep). Fix the name, remove the stub, or give it { optional: true }',
   )
 })
@@ -341,7 +341,7 @@ test('a stub that a failed workflow might have called is a warning, which hides 
   await t.close()
 
   expect(warned.mock.calls).toEqual([
-    [expect.stringMatching(/^activity "chrage" was stubbed, and never called \(called were/)],
+    [expect.stringMatching(/^activity "chrage" was stubbed, and never called \(what was called:/)],
   ])
   warned.mockRestore()
 })

@@ -284,7 +284,7 @@ describe('a call of the test that takes long in real time says why,', () => {
 
     expect(said).toMatch(begins)
     expect(said).toContain(
-      'activity "slow" is still running, and the time of the test stands meanwhile',
+      'activity "slow" is still running, and the test clock does not move until it ends',
     )
   })
 

@@ -283,11 +283,15 @@ describeOutbox('dead letters', (place) => {
     ['list', { state: 'pending' }, 'deadLetters.list: unknown option "state"'],
     ['list', { status: 'dead' }, 'deadLetters.list: status must be one of'],
     ['list', { limit: 0 }, 'deadLetters.list: limit must be a whole number, 1 or more, got 0'],
-    ['list', { after: 'x' }, 'deadLetters.list: after must be the next of a page before, got "x"'],
+    [
+      'list',
+      { after: 'x' },
+      'deadLetters.list: after must be the next of an earlier page, got "x"',
+    ],
     [
       'list',
       { after: '99999999999999999999-1' },
-      'deadLetters.list: after must be the next of a page before, got "99999999999999999999-1"',
+      'deadLetters.list: after must be the next of an earlier page, got "99999999999999999999-1"',
     ],
     ['discard', { after: '1-1' }, 'deadLetters.discard: after cannot be chosen here, got "1-1"'],
     ['cleanup', { after: '1-1' }, 'deadLetters.cleanup: after cannot be chosen here, got "1-1"'],

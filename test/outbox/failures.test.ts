@@ -320,8 +320,8 @@ describeOutbox('failing handlers', (place) => {
     await box.drain()
 
     expect(errors).toEqual([
-      expect.stringMatching(/^ctx.ack: message \d+ was decided before: done$/),
-      expect.stringMatching(/^ctx.ack: message \d+ was decided before: done$/),
+      expect.stringMatching(/^ctx.ack: message \d+ has already been decided: done$/),
+      expect.stringMatching(/^ctx.ack: message \d+ has already been decided: done$/),
       'ctx.ack: needs a message of this batch, got an object',
     ])
     expect(box.health().totals).toMatchObject({ delivered: 4, retried: 0 })

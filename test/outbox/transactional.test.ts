@@ -483,7 +483,7 @@ describeOutbox(
         expect(box.health().totals).toMatchObject({ delivered: 3, retried: 1, dead: 0 })
         expect(place.log.at('error')).toEqual([])
         expect(place.log.at('warn')).toEqual([
-          'transaction of handlers failed; nothing was committed, trying one message at a time',
+          'handler transaction failed; nothing was committed; retrying one message at a time',
           'handler failed; the message is retried',
         ])
       },

@@ -58,7 +58,7 @@ test.runIf(installed !== undefined)(
       'Database hello Kim',
       'Database hello Kim',
       expect.stringMatching(
-        /^DatabaseSync in: the handle is of another SQLite library than the store's, which is better-sqlite3 in /,
+        /^DatabaseSync in: the handle uses a different SQLite library than the store, which uses better-sqlite3 in /,
       ),
     ])
     rmSync(folder, { recursive: true })

@@ -20,7 +20,7 @@ const temp = mkdtempSync(join(tmpdir(), 'two-libraries-'))
 process.env['TMPDIR'] = temp
 afterAll(() => rmSync(temp, { recursive: true, force: true }))
 
-describe.runIf(HAS_FOREIGN)('a handle of another SQLite library', () => {
+describe.runIf(HAS_FOREIGN)('a handle of a different SQLite library', () => {
   test('is refused before anything is written, with the library to use', async () => {
     await using scene = await openScene()
     const { client, path, foreign } = scene
@@ -32,7 +32,7 @@ describe.runIf(HAS_FOREIGN)('a handle of another SQLite library', () => {
     await expect(refused).rejects.toMatchObject({
       code: 'misconfigured',
       message: expect.stringMatching(
-        /^in: the handle is of another SQLite library than the store's, which is (node:sqlite|better-sqlite3 in .*)\. .*openDatabase\(\) of holdfast\/sqlite/,
+        /^in: the handle uses a different SQLite library than the store, which uses (node:sqlite|better-sqlite3 in .*)\. .*openDatabase\(\) of holdfast\/sqlite/,
       ),
     })
     handle.exec('rollback')
@@ -48,7 +48,7 @@ describe.runIf(HAS_FOREIGN)('a handle of another SQLite library', () => {
     handle.exec('pragma synchronous = full; pragma busy_timeout = 4321; begin')
     const before = stateOf(handle)
 
-    await expect(client.in(handle).start(greet, 'Kim')).rejects.toThrow('another SQLite library')
+    await expect(client.in(handle).start(greet, 'Kim')).rejects.toThrow('different SQLite library')
 
     expect(stateOf(handle)).toEqual(before)
     expect(() => handle.exec('begin')).toThrow('within a transaction')

@@ -49,7 +49,7 @@ export function requireStore(wishes: Wishes): StoreChoice {
   const found = findStore(wishes)
   if (found !== undefined) return found
   const left = existsSync(join(wishes.terminal.io.cwd, '.holdfast', 'dev.db'))
-    ? '; `dev`, which does not run, has used --store file:.holdfast/dev.db'
+    ? '; `dev` is not running; its store is --store file:.holdfast/dev.db'
     : ''
   throw new CliError(
     'which store? Give --store file:<path> or --store postgres://…, set HOLDFAST_STORE, or add ' +

@@ -9,5 +9,5 @@ export function queueFile(given: string, { cwd }: Io): string {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) throw new CliError(`there is no file ${path}`, EXIT.notFound)
   if (found.size > 0) return path
-  throw new CliError(`${path} is empty, and no queue: check the path`, EXIT.notFound)
+  throw new CliError(`${path} is empty, not a queue; check the path`, EXIT.notFound)
 }

@@ -101,7 +101,7 @@ export class WorkflowState implements State {
     if (isClose(keys, stateKeys) || isClose(bytes, stateBytes)) {
       const about = { ...this.#keys(), keys, stateKeys, bytes, stateBytes }
       const kind = `state of workflow "${definition.name}"`
-      guard.warn(kind, about, `the ${kind} comes close to its limit`)
+      guard.warn(kind, about, `the ${kind} is close to its limit`)
     }
     return undefined
   }

@@ -135,7 +135,7 @@ export class LimitGuard {
       this.warn(
         label,
         { ...keys?.(), bytes, limit: `limits.${limit}`, max },
-        `${label} comes close to its limit`,
+        `${label} is close to its limit`,
       )
     }
     return undefined

@@ -102,7 +102,7 @@ export interface Admin {
   tasks(filter?: TaskFilter, page?: Pick<Page, 'limit' | 'after'>): Promise<Listing<TaskInfo>>
   /**
    * Groups the latest failed and suspended instances by what went wrong: workflow, name of the error, and
-   * its message without numbers, ids, mail addresses and quoted texts. The most frequent come first.
+   * its message without numbers, ids, email addresses and quoted strings. The most frequent come first.
    */
   errors(filter?: Filter, options?: ErrorsOptions): Promise<readonly ErrorGroup[]>
 }

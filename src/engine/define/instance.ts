@@ -47,8 +47,8 @@ export interface InstanceInfo {
   /** The result, once it is `completed`; missing if it cannot be read. */
   readonly output?: unknown
   /**
-   * Why it failed, was cancelled or terminated, or is suspended. Of the name `UnreadableValue`: why this
-   * process cannot read that, the output or the progress, such as for want of a key.
+   * Why it failed, was cancelled or terminated, or is suspended. With the name `UnreadableValue`: why this
+   * process cannot read the error, the output or the progress, such as a missing key.
    */
   readonly error?: { readonly name: string; readonly message: string }
 }

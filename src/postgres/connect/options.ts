@@ -19,7 +19,7 @@ export interface PostgresOptions {
    */
   readonly pool?: unknown
   /**
-   * The schema of the tables, under any name. It is created if it does not exist.
+   * The name of the schema for the tables. It is created if it does not exist.
    *
    * @default 'holdfast'
    */

@@ -146,7 +146,7 @@ function refused(code: 'newer_schema' | 'misconfigured', words: string): SchemaS
 
 function editedWords(schema: string, { name }: SqlFile): string {
   return (
-    `schema "${schema}" was created with a different text of ${name}; ` +
+    `schema "${schema}" was created from a different version of ${name}; ` +
     'use another schema, or the version of Holdfast that created this one'
   )
 }

@@ -2993,7 +2993,7 @@ $$;
   },
   {
     name: 'procedures/doctor_runtimes',
-    checksum: 'afffff89a65f1bba',
+    checksum: 'b66bb537e4970c8c',
     settings: 'any plan',
     sql: `-- Which runtimes are alive, and whether they have one version: a part of doctor(). The info of a
 -- runtime is its host, its process and its version.
@@ -3055,7 +3055,7 @@ begin
       'the lease of runtime %s (%s) expired %s s ago, and no other runtime has taken over',
       r.runtime, r.info, (v_clock - r.lease_until) / 1000
     ),
-    'start another runtime, whose first tick takes over, or find out why those there are do not tick'
+    'start another runtime, whose first tick takes over, or find out why the live ones do not tick'
   from runtimes as r
   where r.state = 1
     and r.lease_until < v_clock - 30000

@@ -57,7 +57,7 @@ test('broken links are named', () => {
     code: 'misconfigured',
     message: expect.stringContaining(`cannot open ${loop}: ELOOP`),
   })
-  const why = 'it may be a link to a place that does not exist'
+  const why = 'it may be a broken symbolic link'
   expect(refusalOf(file.path)).toEqual(refused(file.path, why))
   expect(readdirSync(file.folder).toSorted()).toEqual(['loop', 'test.db'])
 })
@@ -74,6 +74,6 @@ test('a folder that is not writable is named, with the user', () => {
 
   if (isRoot) process.seteuid!(0)
   chmodSync(file.folder, 0o755)
-  const why = `this process (user id ${user}) must not write in ${file.folder}, where SQLite keeps more files beside it (EACCES)`
+  const why = `this process (user id ${user}) is not allowed to write to ${file.folder}, where SQLite keeps more files beside it (EACCES)`
   expect(refusal).toEqual(refused(file.path, why))
 })

@@ -55,11 +55,11 @@ function reasonFor(path: string): string | undefined {
     const { code, message } = error as { code?: string; message: string }
     if (code === 'EMFILE' || code === 'ENFILE' || code === 'ENOSPC') return undefined
     return code === 'EACCES' || code === 'EPERM' || code === 'EROFS'
-      ? `this process${user} must not write in ${folder}, where SQLite keeps more files beside it (${code})`
+      ? `this process${user} is not allowed to write to ${folder}, where SQLite keeps more files beside it (${code})`
       : message
   }
   const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined) return 'it may be a link to a place that does not exist'
+  if (found === undefined) return 'it may be a broken symbolic link'
   try {
     accessSync(path, constants.R_OK | constants.W_OK)
   } catch (error) {

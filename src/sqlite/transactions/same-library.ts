@@ -32,7 +32,7 @@ function foreign({ path, driver }: SqliteSettings): StoreError {
   return new StoreError(
     'misconfigured',
     'in',
-    `the handle is of another SQLite library than the store's, which is ${libraryOf(driver)}. Two of ` +
+    `the handle uses a different SQLite library than the store, which uses ${libraryOf(driver)}. Two of ` +
       `them in one process do not see each other's locks on ${path} and destroy each other's commits. ` +
       `Open the handle with openDatabase() of holdfast/sqlite, or have the store use the handle's ` +
       `library: sqlite({ path, driver: 'node:sqlite' }) or sqlite({ path, driver: 'better-sqlite3' })`,

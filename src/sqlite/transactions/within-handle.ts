@@ -82,7 +82,7 @@ export function checkPlace(handle: Handle, { path, durability }: SqliteSettings)
     throw new StoreError(
       'misconfigured',
       'in',
-      'the handle does not wait for the disk, so what it commits could be lost with the power; run ' +
+      'the handle does not wait for the disk, so what it commits could be lost in a power failure; run ' +
         '"pragma synchronous = full" on it when you open it, or open the store with durability "os"',
     )
   }

@@ -168,7 +168,9 @@ async function smallest(
   }
   const found = await shrink(drawn, again, fails)
   const order =
-    found.struck.length > 0 ? '' : '\nIt takes no fault, only the order in which the runtimes work.'
+    found.struck.length > 0
+      ? ''
+      : '\nNo fault is needed to reproduce it, only the order in which the runtimes work.'
   const hint = `${order}\nTo see it again: simulate({ …, seed: ${seed}, runs: 1 })`
   return failure(`with seed ${seed}`, found, hint)
 }
@@ -183,7 +185,7 @@ const MAX_SHOWN = 40
 function failure(where: string, { error, struck, trace }: Failed, hint: string): Error {
   const message = error instanceof Error ? error.message : String(error)
   const faults = struck.map((fault, i) => `\n  ${i + 1}. ${fault}`).join('')
-  const which = faults === '' ? '' : `\nIt takes these faults:${faults}`
+  const which = faults === '' ? '' : `\nFaults needed to reproduce it:${faults}`
   const shown = trace.slice(0, MAX_SHOWN).map((line) => `\n  ${line}`)
   const more = trace.length > MAX_SHOWN ? `\n  … ${trace.length - MAX_SHOWN} more` : ''
   return new Error(

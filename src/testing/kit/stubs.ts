@@ -211,7 +211,8 @@ export class Calls {
   /** Stubs that nothing has called, with what was called instead. */
   get unused(): readonly string[] {
     const called = [...new Set(this.#all.map(({ kind, call }) => `${kind} "${call.activity}"`))]
-    const instead = called.length === 0 ? 'nothing was called' : `called were ${called.join(', ')}`
+    const instead =
+      called.length === 0 ? 'nothing was called' : `what was called: ${called.join(', ')}`
     return [...this.#stubs.values()]
       .filter((one) => !one.isOptional && !this.#used.has(one))
       .map(({ replaces, name }) => {

@@ -271,7 +271,7 @@ export class TestClient extends EngineClient implements TestRuntime {
       const [running] = calls.running
       if (running !== undefined && clock.now() === lastMs) {
         this.#warn(
-          `${takes}: ${running} is still running, and the time of the test stands meanwhile`,
+          `${takes}: ${running} is still running, and the test clock does not move until it ends`,
         )
       } else if (clock.isAuto || advice !== BOUND) {
         const why = id === undefined ? '' : await this.#explain(id)

@@ -55,7 +55,7 @@ export const dashboard = command({
   name: 'dashboard',
   summary: 'serve pages that show a store, until it is stopped',
   details:
-    'Prints the address of the pages. They only show, unless you give --write or --token. A token on the\n' +
+    'Prints the address of the pages. They are read-only, unless you give --write or --token. A token on the\n' +
     'command line can be seen by everyone on the machine: prefer HOLDFAST_DASHBOARD_TOKEN.',
   args: [],
   options: OPTIONS,
@@ -97,7 +97,7 @@ export const dashboard = command({
     })
     terminal.note(
       `the dashboard of ${safeText(storeName(choice))} is running ` +
-        `${token === undefined ? 'and only shows (see --write)' : 'and can change things'}; ` +
+        `${token === undefined ? 'and is read-only (see --write)' : 'and can change things'}; ` +
         'stop with Ctrl-C',
     )
     const { urlWithToken } = shown

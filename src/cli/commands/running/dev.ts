@@ -60,7 +60,9 @@ export const dev = command({
     }
     const other = pidOfDev(cwd)
     if (other !== undefined) {
-      terminal.note(`another dev runs in this folder (pid ${other}): other commands use its store`)
+      terminal.note(
+        `another dev is running in this folder (pid ${other}); other commands use its store`,
+      )
     }
     // Of one that was killed.
     if (other === undefined) removeDevFile(cwd)

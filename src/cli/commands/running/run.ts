@@ -47,7 +47,7 @@ export const run = command({
   name: 'run',
   summary: 'start an instance and wait for its result',
   details:
-    'Prints the result as JSON, and ends with 1 if the workflow failed. Ctrl-C ends the wait, and the instance\n' +
+    'Prints the result as JSON, and exits with 1 if the workflow failed. Ctrl-C ends the wait, and the instance\n' +
     'continues in its runtime. With --module it runs in this process: on the store that other commands would\n' +
     'use, if there is one, and else in memory.',
   args: [

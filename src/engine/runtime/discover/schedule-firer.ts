@@ -265,7 +265,7 @@ export class ScheduleFirer {
     if (isRecorded && missed > 0) {
       this.#core.log.warn(
         { schedule: name, missed },
-        'schedule missed due times: they are longer ago than its catchUp',
+        'schedule missed due times: they are older than its catchUp',
       )
     }
   }

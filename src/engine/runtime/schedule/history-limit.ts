@@ -24,7 +24,7 @@ export class HistoryLimit {
       this.#guard.warn(
         `history of workflow "${instance.definition.name}"`,
         about,
-        'history comes close to its limit, at which the instance is suspended; use ctx.continueAsNew',
+        'history is close to its limit, beyond which the instance is suspended; use ctx.continueAsNew',
       )
     }
     return undefined

@@ -41,7 +41,7 @@ export class ReplayCheck {
           'command' in extra && extra.type !== 'dropped'
             ? describeCommand(extra)
             : describeNote(extra)
-        return differs('to do nothing more in this turn', `a call of ${call}`, run)
+        return differs('nothing more in this turn', `a call of ${call}`, run)
       }
       return this.#compare(instance.run.outcome, run)
     } catch (error) {
@@ -59,15 +59,15 @@ export class ReplayCheck {
   #describe(outcome: Outcome | undefined): string {
     switch (outcome?.kind) {
       case undefined:
-        return 'to wait'
+        return 'a wait'
       case 'returned':
-        return `to return ${this.#encode(outcome.value)}`
+        return `the result ${this.#encode(outcome.value)}`
       case 'threw': {
         const { name, message } = errorToData(outcome.error)
-        return `to throw ${name}: ${message}`
+        return `the error ${name}: ${message}`
       }
       case 'continued':
-        return `to continue as new with ${outcome.input}`
+        return `ctx.continueAsNew() with ${outcome.input}`
     }
   }
 
@@ -83,7 +83,7 @@ export class ReplayCheck {
 
 function differs(expected: string, actual: string, { lastCall }: Execution): NondeterminismError {
   return new NondeterminismError(
-    `${DIFFERS}: expected it ${expected}, got ${actual}${lastCall?.text ?? ''}`,
+    `${DIFFERS}: expected ${expected}, got ${actual}${lastCall?.text ?? ''}`,
     0,
     expected,
     actual,

@@ -58,7 +58,7 @@ begin
       'the lease of runtime %s (%s) expired %s s ago, and no other runtime has taken over',
       r.runtime, r.info, (v_clock - r.lease_until) / 1000
     ),
-    'start another runtime, whose first tick takes over, or find out why those there are do not tick'
+    'start another runtime, whose first tick takes over, or find out why the live ones do not tick'
   from runtimes as r
   where r.state = :RUNTIME.alive
     and r.lease_until < v_clock - 30000
