@@ -204,7 +204,9 @@ describeOnStores('limits of sizes', (kind) => {
     )
     const before = done.length
     expect(before).toBe(20)
-    const warnings = space.log.lines.filter(({ message }) => message?.startsWith('history is close'))
+    const warnings = space.log.lines.filter(({ message }) =>
+      message?.startsWith('history is close'),
+    )
     expect(warnings).toMatchObject([
       { level: 'warn', data: { instanceId: 'h', historyEvents: 40 } },
     ])

@@ -40,14 +40,16 @@ const REQUIRED: readonly {
 
 /** Throws `misconfigured` for a server that cannot be relied on; names the setting and the fix. */
 export async function checkSettings(session: Session): Promise<void> {
+  // Not from pg_settings, which computes all of them.
   const { rows } = await session.query({
-    text: `select name, setting
-      from pg_settings
-      where name = any ($1) or name = 'server_version_num'`,
-    values: [REQUIRED.map(({ name }) => name)],
+    text: 'select name, current_setting(name, true) as setting from unnest($1::text[]) as name',
+    values: [['server_version_num', ...REQUIRED.map(({ name }) => name)]],
   })
   const settings = new Map(
-    (rows as { name: string; setting: string }[]).map(({ name, setting }) => [name, setting]),
+    (rows as { name: string; setting: string | null }[]).map(({ name, setting }) => [
+      name,
+      setting,
+    ]),
   )
 
   const version = Math.floor(Number(settings.get('server_version_num')) / 10_000)
@@ -56,7 +58,7 @@ export async function checkSettings(session: Session): Promise<void> {
   }
   for (const { name, allowed, why, fix } of REQUIRED) {
     const setting = settings.get(name)
-    if (setting !== undefined && !allowed.includes(setting)) {
+    if (setting != null && !allowed.includes(setting)) {
       throw misconfigured(`the setting ${name} is "${setting}": ${why}; ${fix}`)
     }
   }
