@@ -27,6 +27,6 @@ export default defineConfig({
     include: FILES,
     name: `Node ${process.versions.node}`,
     testTimeout: 60_000,
-    maxWorkers: 3,
+    maxWorkers: 2,
   },
 })
