@@ -11,7 +11,9 @@ import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
 
 const { dist, url, shape, inFlight, workflows } = JSON.parse(process.argv[2])
-const { activity, open, workflow } = await import(pathToFileURL(join(dist, 'index.js')).href)
+const { activity, channel, open, workflow } = await import(
+  pathToFileURL(join(dist, 'index.js')).href
+)
 
 const noop = activity('noop', () => 1)
 
@@ -21,6 +23,11 @@ const sequential = (steps) => async (_, ctx) => {
   return sum
 }
 
+const mail = channel('mail')
+const child = workflow('child', async () => 1)
+const MESSAGES = 20
+const CHILDREN = 10
+
 const CODE = {
   W1: sequential(1),
   W10: sequential(10),
@@ -28,16 +35,30 @@ const CODE = {
     const done = await Promise.all(Array.from({ length: 50 }, () => ctx.run(noop)))
     return done.length
   },
+  CHANNEL: async (_, ctx) => {
+    for (let received = 0; received < MESSAGES; received++) await ctx.receive(mail)
+  },
+  CHILD: async (_, ctx) => {
+    await Promise.all(Array.from({ length: CHILDREN }, () => ctx.run(child)))
+  },
 }
 
 const measured = workflow(shape, CODE[shape])
-const runtime = await open(url, { register: [noop, measured] })
+const runtime = await open(url, { register: [noop, child, measured] })
+
+/** One workflow, with what is sent to it. */
+async function runOne() {
+  if (shape !== 'CHANNEL') return runtime.run(measured)
+  const instance = await runtime.start(measured)
+  for (let sent = 0; sent < MESSAGES; sent++) await instance.send(mail, sent)
+  return instance.result()
+}
 
 /** Runs this many workflows, some at a time. */
 async function load(count) {
   let left = count
   const lane = async () => {
-    while (left-- > 0) await runtime.run(measured)
+    while (left-- > 0) await runOne()
   }
   await Promise.all(Array.from({ length: inFlight }, lane))
 }

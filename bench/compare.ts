@@ -26,9 +26,13 @@ const CASES = [
   { store: 'sqlite', shape: 'W1', workflows: 15_000 },
   { store: 'sqlite', shape: 'W10', workflows: 5_000 },
   { store: 'sqlite', shape: 'FAN', workflows: 1_500 },
+  { store: 'sqlite', shape: 'CHANNEL', workflows: 2_000 },
+  { store: 'sqlite', shape: 'CHILD', workflows: 2_000 },
   { store: 'postgres', shape: 'W1', workflows: 10_000 },
   { store: 'postgres', shape: 'W10', workflows: 3_000 },
   { store: 'postgres', shape: 'FAN', workflows: 1_000 },
+  { store: 'postgres', shape: 'CHANNEL', workflows: 2_000 },
+  { store: 'postgres', shape: 'CHILD', workflows: 2_000 },
 ] as const
 
 type Case = (typeof CASES)[number]
