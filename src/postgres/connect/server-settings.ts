@@ -58,7 +58,7 @@ export async function checkSettings(session: Session): Promise<void> {
   }
   for (const { name, allowed, why, fix } of REQUIRED) {
     const setting = settings.get(name)
-    if (setting != null && !allowed.includes(setting)) {
+    if (typeof setting === 'string' && !allowed.includes(setting)) {
       throw misconfigured(`the setting ${name} is "${setting}": ${why}; ${fix}`)
     }
   }
