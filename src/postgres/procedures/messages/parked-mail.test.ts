@@ -27,7 +27,10 @@ const TICKS = MANY / MAX_MAIL_PARKED + 1
 const DEEPER = 4
 // What was parked leaves pages behind that vacuum may not free while another test reads, and that are
 // passed over. Looking at the mail takes three pages for each.
-const LEFT_BEHIND = MANY / 4
+const LEFT_BEHIND = MANY / 10
+// Tests of other files may read meanwhile, and while they do, the server keeps what was deleted, and calls
+// pass over it: then look again.
+const SETTLED = { timeout: 20_000, interval: 200 }
 const SLEEPING = 9e14
 
 test('messages for ids that are never started cost no claim and no tick', async () => {
@@ -38,9 +41,7 @@ test('messages for ids that are never started cost no claim and no tick', async 
 
   await opened.store.post(Array.from({ length: FLOOD }, (_, i) => message(`never-${i}`, first + i)))
 
-  const after = await pagesOf(opened, runtime)
-  expect(after.claim).toBeLessThanOrEqual(before.claim + DEEPER)
-  expect(after.tick).toBeLessThanOrEqual(before.tick + DEEPER)
+  await expect.poll(() => morePages(opened, runtime, before), SETTLED).toBeLessThanOrEqual(DEEPER)
 })
 
 const UNREAD: readonly [kind: string, held: string, epoch: number, wakeAt: number | null][] = [
@@ -60,9 +61,7 @@ test.each(UNREAD)('messages to %s cost no claim and no tick', async (...given) =
 
   await opened.store.post(Array.from({ length: MANY }, (_, i) => message(`i-${i + 1}`, 0)))
 
-  const after = await pagesOf(opened, runtime)
-  expect(after.claim).toBeLessThanOrEqual(before.claim + DEEPER)
-  expect(after.tick).toBeLessThanOrEqual(before.tick + DEEPER)
+  await expect.poll(() => morePages(opened, runtime, before), SETTLED).toBeLessThanOrEqual(DEEPER)
 })
 
 test.each(UNREAD)(
@@ -82,9 +81,9 @@ test.each(UNREAD)(
 
     // One after the other, until there is no more.
     expect(soon).toEqual([...soon.slice(1).fill(true), false])
-    const after = await pagesOf(opened, runtime)
-    expect(after.claim).toBeLessThanOrEqual(before.claim + LEFT_BEHIND)
-    expect(after.tick).toBeLessThanOrEqual(before.tick + LEFT_BEHIND)
+    await expect
+      .poll(() => morePages(opened, runtime, before), SETTLED)
+      .toBeLessThanOrEqual(LEFT_BEHIND)
   },
 )
 
@@ -242,11 +241,22 @@ async function mailForAll({ database }: TestStore): Promise<void> {
   )
 }
 
+interface Pages {
+  readonly claim: number
+  readonly tick: number
+}
+
+/** How many more pages than before either of them looks at. */
+async function morePages(opened: TestStore, runtime: Registered, before: Pages): Promise<number> {
+  const { claim, tick } = await pagesOf(opened, runtime)
+  return Math.max(claim - before.claim, tick - before.tick)
+}
+
 /** How many pages of tables and indexes a claim and a tick look at, when all plans are made. */
 async function pagesOf(
   { database }: TestStore,
   { runtime, workflows }: Registered,
-): Promise<{ claim: number; tick: number }> {
+): Promise<Pages> {
   const client = await database.connect()
   const numbers = `array[${workflows.join(',')}]::integer[]`
   const pages = async (call: string): Promise<number> => {
