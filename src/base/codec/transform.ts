@@ -77,8 +77,7 @@ export class TransformChain {
     const names = namesIn(text)
     const data = text.slice(text.indexOf(':') + 1)
     let bytes: Uint8Array = Buffer.from(data, 'base64')
-    if (Math.ceil(bytes.length / 3) * 4 !== data.length)
-      throw new SyntaxError('it is cut off or damaged')
+    if (Math.ceil(bytes.length / 3) * 4 !== data.length) throw new SyntaxError(DAMAGED)
     for (const name of names.toReversed()) {
       const transform = this.#byName.get(name)
       if (transform === undefined) throw new Error(unknownTransform(name, [...this.#byName.keys()]))
@@ -92,6 +91,8 @@ function toBase64({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64')
 }
 
+const DAMAGED = 'it is cut off or damaged'
+
 /** Whether text was written through a chain of transforms, or could not be read through one. */
 export function isWrapped(text: string): boolean {
   return text.charCodeAt(0) === 126 && (text.startsWith(WRAPPED) || text.startsWith(UNREADABLE))
@@ -103,6 +104,7 @@ export function whyUnreadable(text: string): string {
     const end = text.indexOf(':')
     return text.slice(end + 1, end + 1 + Number(text.slice(UNREADABLE.length, end)))
   }
+  if (!HEAD.test(text)) return DAMAGED
   return `it was written with a codec (${namesIn(text).join(', ')}), and this process has none; pass the same codec to open() or connect()`
 }
 
@@ -124,7 +126,7 @@ function withoutReason(text: string): string {
 
 function namesIn(text: string): readonly string[] {
   const names = HEAD.exec(text)?.[1]
-  if (names === undefined) throw new SyntaxError('it is cut off or damaged')
+  if (names === undefined) throw new SyntaxError(DAMAGED)
   return names.split('.')
 }
 
