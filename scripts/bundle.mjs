@@ -25,7 +25,7 @@ buildSync({
   target: 'node20',
   packages: 'external',
   // The name by which src/base/source-line.ts recognizes the code of this package.
-  chunkNames: 'chunks/holdfast-[hash]',
+  chunkNames: 'chunks/holdfast-own-[hash]',
   logLevel: 'warning',
 })
 

@@ -36,7 +36,7 @@ describe('the folder of the package', () => {
     ['at packageFolder (file:///a b/dist/base/source-line.js:1:2)', '/a b/dist/'],
     ['at linesOutside (/app/(x)/src/base/source-line.ts:1:2)', '/app/(x)/src/'],
     ['at file:///dist/base/source-line.js:1:2', '/dist/'],
-    ['at isOwnLine (file:///a/dist/chunks/holdfast-A2BWGZOS.js:1:2)', '/a/dist/'],
+    ['at isOwnLine (file:///a/dist/chunks/holdfast-own-A2BWGZOS.js:1:2)', '/a/dist/'],
     [String.raw`at Object.linesOutside (C:\app\dist\base\source-line.js:1:2)`, 'C:\\app\\dist\\'],
   ])('is read from a stack: %s', (line, folder) => {
     expect(packageFolder(`Error: here\n    ${line}\n    at other (/b.js:1:1)`)).toBe(folder)
@@ -45,6 +45,7 @@ describe('the folder of the package', () => {
   test.each([
     '    at a (/app/bundle.cjs:1:2)',
     '    at a (/app/chunks/main-A2BWGZOS.js:1:2)',
+    '    at a (/app/chunks/holdfast-A2BWGZOS.js:1:2)',
     '',
     undefined,
     [],

@@ -17,11 +17,8 @@ export function linesOutside(stack: string): readonly string[] {
 
 /** Whether a line of a stack is one of this package. */
 export function isOwnLine(line: string): boolean {
-  own ??= packageFolder(new Error('here').stack)
-  return own !== '' && line.includes(own)
+  return OWN !== '' && line.includes(OWN)
 }
-
-let own: string | undefined
 
 /**
  * The folder of this package, given a stack of this file, which `scripts/bundle.mjs` puts into a chunk;
@@ -35,6 +32,9 @@ export function packageFolder(stack: unknown): string {
   if (typeof stack !== 'string') return ''
   const line = stack.split('\n').find((one) => /^\s+at /.test(one)) ?? ''
   const file =
-    /^\s+at (?:[\w.<>]+ \()?(?:file:\/\/)?(.+)(?:base[\\/]source-line\.[jt]s|chunks[\\/]holdfast-\w+\.js)\b/
+    /^\s+at (?:[\w.<>]+ \()?(?:file:\/\/)?(.+)(?:base[\\/]source-line\.[jt]s|chunks[\\/]holdfast-own-\w+\.js)\b/
   return file.exec(line)?.[1] ?? ''
 }
+
+// Once, before a program changes how stacks are written.
+const OWN = packageFolder(new Error('here').stack)
