@@ -46,9 +46,9 @@ const shared = {
   // Ends what hangs. Generous, so that a slow or busy machine fails no test.
   testTimeout: 60_000,
   hookTimeout: 120_000,
-  // Most tests wait for a disk, a clock or another process: with three files at a time two cores idle now
-  // and then, and more than four load the code once more for nothing.
-  maxWorkers: 4,
+  // Most tests wait for a disk, a clock or another process: three files at a time keep two cores busy. Four
+  // take half a minute less, and make locks wait so long that tests of them fail now and then.
+  maxWorkers: 3,
 }
 
 export default defineConfig({

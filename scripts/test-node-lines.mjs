@@ -46,7 +46,8 @@ async function install(line) {
     shell: process.platform === 'win32',
   })
   const path = stdout.trim().split('\n').at(-1)
-  if (path && path !== process.execPath) return { node: path }
+  if (path === process.execPath) return { why: 'npm answered with the Node that runs this' }
+  if (path) return { node: path }
   return { why: printed.trim().split('\n').at(-1) }
 }
 
@@ -56,6 +57,8 @@ function run(program, args, timeout, options) {
     const child = spawn(program, args, { ...options, timeout, stdio: ['ignore', 'pipe', 'pipe'] })
     let stdout = ''
     let printed = ''
+    child.stdout.setEncoding('utf8')
+    child.stderr.setEncoding('utf8')
     child.stdout.on('data', (text) => {
       stdout += text
       printed += text
@@ -66,6 +69,9 @@ function run(program, args, timeout, options) {
     child.once('error', (error) =>
       resolve({ code: null, stdout, printed: printed + error.message }),
     )
-    child.once('close', (code) => resolve({ code, stdout, printed }))
+    child.once('close', (code, signal) => {
+      if (signal !== null) printed += `ended by ${signal} after at most ${timeout / 1_000} s\n`
+      resolve({ code, stdout, printed })
+    })
   })
 }

@@ -31,7 +31,7 @@ async function provideServer(
     await sweepTestSchemas({ url: given })
     return () => dropSchemas(given, kept().split('\n').slice(0, -1))
   }
-  // Four files at a time, some with several runtimes, need more connections than a server has by default.
+  // Three files at a time, some with several runtimes, need more connections than a server has by default.
   const server = await startPostgres(['max_connections=300', 'max_wal_size=512MB'], fastFolder())
   project.provide('postgresUrl', server.url)
   return () => server.remove()
