@@ -24,11 +24,11 @@ const SAMPLE_EVERY_US = 200
 const PARTS: readonly [string, RegExp][] = [
   ['waiting', /^\(idle\)$/],
   ['collecting garbage', /^\(garbage collector\)$/],
-  ['workflow code, contexts and replay', /\/dist\/engine\/(replay|context)\/|\/bench\/shapes/],
-  ['values (codec)', /\/dist\/base\/(codec|pack|unpack|error-)|\/dist\/engine\/values/],
-  ['clients: start, result', /\/dist\/engine\/client\//],
-  ['loops of the runtime', /\/dist\/(engine|workers|base)\//],
-  ['the store, this side', /\/dist\/(sqlite|postgres|store)\//],
+  ['workflow code, contexts and replay', /\/build\/engine\/(replay|context)\/|\/bench\/shapes/],
+  ['values (codec)', /\/build\/base\/(codec|pack|unpack|error-)|\/build\/engine\/values/],
+  ['clients: start, result', /\/build\/engine\/client\//],
+  ['loops of the runtime', /\/build\/(engine|workers|base)\//],
+  ['the store, this side', /\/build\/(sqlite|postgres|store)\//],
   ['driver', /\/node_modules\/pg/],
   ['Node and the system', /./],
 ]

@@ -96,7 +96,7 @@ export interface OpenOptions extends ConnectOptions {
     activities?: number
   }
   /**
-   * How long after its last renewal other runtimes take over the instances of this one. A
+   * How long after the last renewal of its lease other runtimes take over the instances of this one. A
    * short lease costs no correctness: a runtime that lost an instance can no longer write to it.
    *
    * @default '30s'
